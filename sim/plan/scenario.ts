@@ -1,0 +1,154 @@
+import type { Millionths, VirtualNs } from '../kernel/units.ts';
+
+/**
+ * A scenario: World + Plan + Properties + Seed (CR-51). This is the canonical form: every default
+ * is filled in, every name resolved, lists in canonical order. The four parts are hashed apart
+ * (see plan/identity.ts). The plan says what may happen; the schedule records what did (CR-57).
+ */
+export interface ScenarioDef {
+  readonly name: string;
+  readonly world: WorldDef;
+  readonly plan: PlanDef;
+  readonly properties: readonly PropertyDef[];
+  /** The scenario's own seed; null leaves the choice to the command line (CR-47). */
+  readonly seed: number | null;
+}
+
+export interface WorldDef {
+  /** In declared order: a node's place is its guest index and gives its address. */
+  readonly nodes: readonly NodeDef[];
+  /** Directed links by (from, to) index pairs; pairs that are not named have no link. */
+  readonly links: readonly LinkDef[];
+}
+
+export interface NodeDef {
+  readonly name: string;
+  readonly guest: GuestDef;
+  readonly args: readonly string[];
+  readonly env: readonly (readonly [name: string, value: string])[];
+  /** Files that stand on the node's disk before the start, by absolute path, sorted. */
+  readonly files: readonly FileDef[];
+  /** Virtual nanoseconds that 1,000 instructions take: 1,000 is one instruction a nanosecond. */
+  readonly nsPerThousandInstructions: number;
+  /** The most memory that the guest may grow to, in 64 KiB pages. */
+  readonly memoryPagesMax: number;
+  /** When the node starts. */
+  readonly startNs: VirtualNs;
+}
+
+export interface GuestDef {
+  readonly kind: 'wasm';
+  /** The SHA-256 of the module's or component's bytes. */
+  readonly image: string;
+  /** What people call it; not part of any identity. */
+  readonly label: string;
+}
+
+export interface FileDef {
+  readonly path: string;
+  readonly bytes: Uint8Array;
+}
+
+export interface LinkDef {
+  readonly from: number;
+  readonly to: number;
+  /** The most that a packet takes. */
+  readonly latencyNs: VirtualNs;
+  /** A packet takes between `latencyNs - jitterNs` and `latencyNs` (CR-54). */
+  readonly jitterNs: VirtualNs;
+  readonly loss: Millionths;
+  /** Bits a second, or null for no limit. */
+  readonly bandwidth: number | null;
+}
+
+/** Latency less jitter is at least this: the least lookahead, part of the identity (CR-54). */
+export const LINK_FLOOR_NS: VirtualNs = 1_000;
+
+export interface PlanDef {
+  /** In canonical order: by time, then by name. */
+  readonly events: readonly EventDef[];
+  readonly limits: LimitsDef;
+}
+
+export interface LimitsDef {
+  /** The run stops as a timeout (exit code 2) when virtual time reaches this. */
+  readonly virtualNsMax: VirtualNs;
+  /** The run stops as a timeout after this many quanta (guest slices). */
+  readonly quantaMax: number;
+}
+
+/** Something that happens at a time drawn within [atNs, atNs + withinNs]. */
+export interface EventDef {
+  readonly name: string;
+  readonly atNs: VirtualNs;
+  readonly withinNs: VirtualNs;
+  /** In millionths: 1,000,000 always happens. Otherwise a decision. */
+  readonly chance: Millionths;
+  readonly action: ActionDef;
+}
+
+/** Where an action names several nodes as `oneOf`, one is drawn. */
+export type ActionDef =
+  | { readonly kind: 'crash'; readonly oneOf: readonly number[] }
+  /** Starts a node that is not running; `oneOf` empty means every crashed node. */
+  | { readonly kind: 'restart'; readonly oneOf: readonly number[] }
+  | { readonly kind: 'pause'; readonly oneOf: readonly number[]; readonly forNs: VirtualNs }
+  /** Cuts every link between nodes of different groups, both ways. */
+  | { readonly kind: 'partition'; readonly groups: readonly (readonly number[])[] }
+  /** Cuts one drawn node off from all others. */
+  | { readonly kind: 'isolate'; readonly oneOf: readonly number[] }
+  /** Cuts the directed links from `from` to `to`. */
+  | { readonly kind: 'cut'; readonly from: readonly number[]; readonly to: readonly number[] }
+  /** Mends every cut. */
+  | { readonly kind: 'heal' }
+  /** Changes loss and latency of all links between the named nodes (all nodes if empty). */
+  | {
+      readonly kind: 'degrade';
+      readonly nodes: readonly number[];
+      readonly loss: Millionths;
+      readonly extraLatencyNs: VirtualNs;
+    };
+
+/**
+ * What must hold. Console patterns are literal text in which `*` takes a run of characters other
+ * than a space and matches anywhere in a line.
+ */
+export type PropertyDef =
+  /** The node (or each node) exits with this code before the run ends. */
+  | {
+      readonly kind: 'exit';
+      readonly name: string;
+      readonly nodes: readonly number[];
+      readonly code: number;
+    }
+  /** No line of these nodes' consoles matches. */
+  | {
+      readonly kind: 'never';
+      readonly name: string;
+      readonly nodes: readonly number[];
+      readonly console: string;
+    }
+  /** Some line matches before `withinNs` (null: before the run ends). */
+  | {
+      readonly kind: 'eventually';
+      readonly name: string;
+      readonly nodes: readonly number[];
+      readonly console: string;
+      readonly withinNs: VirtualNs | null;
+    }
+  /** The text that the stars take in matching lines comes from one node only. */
+  | {
+      readonly kind: 'unique';
+      readonly name: string;
+      readonly nodes: readonly number[];
+      readonly console: string;
+    }
+  /** Lines whose first star takes equal text have equal text at all further stars. */
+  | {
+      readonly kind: 'agree';
+      readonly name: string;
+      readonly nodes: readonly number[];
+      readonly console: string;
+    }
+  /** No guest ends by a trap. Every scenario has this one. */
+  | { readonly kind: 'no-trap'; readonly name: string };

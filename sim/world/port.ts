@@ -1,0 +1,43 @@
+import type { EventKind } from '../kernel/event-log.ts';
+import type { VirtualNs } from '../kernel/units.ts';
+import type { FileSystem } from '../storage/file-system.ts';
+import type { SocketStack } from '../network/socket-stack.ts';
+
+/**
+ * All that a guest can touch: its node's clocks, entropy, console, files and sockets. One port
+ * belongs to one guest for one life (start to exit or crash).
+ *
+ * Time: before each call the guest writes its local clock to `nowNs`; after it, it reads
+ * `horizonNs` (a call may bring the horizon nearer) and stops once its clock has reached it; a call
+ * may also move `nowNs` forward, by what the effect took.
+ */
+export interface GuestPort {
+  readonly guest: number;
+  readonly name: string;
+  readonly args: readonly string[];
+  readonly env: readonly (readonly [name: string, value: string])[];
+  /** The guest's local clock: written by the guest before, read after each call. */
+  nowNs: VirtualNs;
+  /** The guest must stop when its local clock reaches this. `Infinity` when nothing can reach it. */
+  readonly horizonNs: VirtualNs;
+  readonly files: FileSystem;
+  readonly sockets: SocketStack;
+  /** The node's monotonic clock: nanoseconds since the node's start of the world. */
+  monotonicNs(): VirtualNs;
+  /** The node's wall clock: nanoseconds since 1970-01-01T00:00:00Z. */
+  realtimeNs(): bigint;
+  /** Turns a point of the node's monotonic clock into the world's time, for deadlines. */
+  deadlineFromMonotonic(atNs: bigint): VirtualNs;
+  /** Turns a point of the node's wall clock into the world's time, for deadlines. */
+  deadlineFromRealtime(atNs: bigint): VirtualNs;
+  /** Fills `into` with entropy: one decision on the stream `node/<name>/entropy`. */
+  entropy(into: Uint8Array): void;
+  /** Appends to the node's console: 1 standard output, 2 standard error. */
+  console(descriptor: 1 | 2, bytes: Uint8Array): void;
+  /** A marker of the guest's own (JSON line), for properties. */
+  marker(bytes: Uint8Array): void;
+  /** A handle for `effect`. */
+  eventKind(name: string): EventKind;
+  /** Logs an effect at `nowNs`: its kind, a 32-bit digest of its inputs, its result. */
+  effect(kind: EventKind, input: number, result: number): void;
+}
