@@ -1,0 +1,3 @@
+module athanor/guests/gohello
+
+go 1.21

@@ -1,0 +1,3 @@
+module athanor/simnet
+
+go 1.21

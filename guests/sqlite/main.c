@@ -1,0 +1,182 @@
+// SQLite under test: transactions on a file database, checked by SQL itself.
+//
+//   sqlite transactions DATABASE ROWS   durable transfers; safe to kill and start again at any point
+//   sqlite bench DATABASE ROWS          one fixed amount of work; prints one digest
+//
+// DATABASE is a path, or ":memory:". Exit codes: 0 done, 1 SQLite refused, 2 the data is wrong,
+// 64 usage. Every line on stdout is a fact of the database, so equal runs print equal bytes.
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sqlite3.h"
+
+enum { ACCOUNT_COUNT = 100, OPENING_BALANCE = 1000, ROWS_PER_TRANSACTION = 50, ROWS_MAX = 10000000 };
+
+static sqlite3 *database;
+
+static void refuse(const char *what) {
+  printf("sqlite: %s: %s\n", what, sqlite3_errmsg(database));
+  exit(1);
+}
+
+static void execute(const char *sql) {
+  if (sqlite3_exec(database, sql, NULL, NULL, NULL) != SQLITE_OK) refuse(sql);
+}
+
+static sqlite3_stmt *prepare(const char *sql) {
+  sqlite3_stmt *statement = NULL;
+  if (sqlite3_prepare_v2(database, sql, -1, &statement, NULL) != SQLITE_OK) refuse(sql);
+  return statement;
+}
+
+static void finish(sqlite3_stmt *statement) {
+  if (sqlite3_step(statement) != SQLITE_DONE) refuse("step");
+  sqlite3_reset(statement);
+}
+
+static int64_t number(const char *sql) {
+  sqlite3_stmt *statement = prepare(sql);
+  if (sqlite3_step(statement) != SQLITE_ROW) refuse(sql);
+  int64_t value = sqlite3_column_int64(statement, 0);
+  sqlite3_finalize(statement);
+  return value;
+}
+
+static void expect(const char *what, int64_t actual, int64_t expected) {
+  if (actual == expected) return;
+  printf("wrong: %s is %lld, expected %lld\n", what, (long long)actual, (long long)expected);
+  exit(2);
+}
+
+static void expect_integrity(void) {
+  sqlite3_stmt *statement = prepare("PRAGMA integrity_check");
+  if (sqlite3_step(statement) != SQLITE_ROW) refuse("integrity_check");
+  const char *verdict = (const char *)sqlite3_column_text(statement, 0);
+  if (strcmp(verdict, "ok") != 0) {
+    printf("wrong: integrity_check says %s\n", verdict);
+    exit(2);
+  }
+  sqlite3_finalize(statement);
+}
+
+// A mixing step with full period (Steele and others, SplitMix64): the workload is a function of its index.
+static uint64_t mix(uint64_t index) {
+  uint64_t z = index * 0x9e3779b97f4a7c15u;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+  return z ^ (z >> 31);
+}
+
+static void create_accounts(void) {
+  execute("CREATE TABLE IF NOT EXISTS account(id INTEGER PRIMARY KEY, balance INTEGER NOT NULL)");
+  execute(
+      "CREATE TABLE IF NOT EXISTS transfer(id INTEGER PRIMARY KEY, source INTEGER NOT NULL,"
+      " target INTEGER NOT NULL, amount INTEGER NOT NULL, note TEXT NOT NULL)");
+  execute("CREATE INDEX IF NOT EXISTS transfer_source ON transfer(source, amount)");
+  if (number("SELECT count(*) FROM account") > 0) return;
+  execute("BEGIN IMMEDIATE");
+  sqlite3_stmt *insert = prepare("INSERT INTO account(id, balance) VALUES(?1, ?2)");
+  for (int id = 0; id < ACCOUNT_COUNT; id++) {
+    sqlite3_bind_int(insert, 1, id);
+    sqlite3_bind_int(insert, 2, OPENING_BALANCE);
+    finish(insert);
+  }
+  sqlite3_finalize(insert);
+  execute("COMMIT");
+}
+
+static void transfer_rows(int64_t first, int64_t end) {
+  sqlite3_stmt *insert = prepare("INSERT INTO transfer VALUES(?1, ?2, ?3, ?4, ?5)");
+  sqlite3_stmt *move = prepare("UPDATE account SET balance = balance + ?2 WHERE id = ?1");
+  execute("BEGIN IMMEDIATE");
+  for (int64_t id = first; id < end; id++) {
+    uint64_t draw = mix((uint64_t)id + 1);
+    int source = (int)(draw % ACCOUNT_COUNT), target = (int)((draw >> 16) % ACCOUNT_COUNT);
+    int amount = (int)((draw >> 32) % 100);
+    char note[64];
+    snprintf(note, sizeof note, "transfer %lld of %016llx", (long long)id, (unsigned long long)draw);
+    sqlite3_bind_int64(insert, 1, id);
+    sqlite3_bind_int(insert, 2, source);
+    sqlite3_bind_int(insert, 3, target);
+    sqlite3_bind_int(insert, 4, amount);
+    sqlite3_bind_text(insert, 5, note, -1, SQLITE_TRANSIENT);
+    finish(insert);
+    sqlite3_bind_int(move, 1, source);
+    sqlite3_bind_int(move, 2, -amount);
+    finish(move);
+    sqlite3_bind_int(move, 1, target);
+    sqlite3_bind_int(move, 2, amount);
+    finish(move);
+  }
+  execute("COMMIT");
+  sqlite3_finalize(insert);
+  sqlite3_finalize(move);
+}
+
+// Continues where the last committed transaction ended, so a killed run completes on the next start.
+static void run_transactions(int64_t row_count) {
+  execute("PRAGMA synchronous=FULL");
+  create_accounts();
+  int64_t done = number("SELECT count(*) FROM transfer");
+  if (done > row_count) row_count = done;
+  expect("a committed transaction", done % ROWS_PER_TRANSACTION == 0 || done == row_count, 1);
+  printf("transfers found: %lld\n", (long long)done);
+  while (done < row_count) {
+    int64_t end = done + ROWS_PER_TRANSACTION < row_count ? done + ROWS_PER_TRANSACTION : row_count;
+    transfer_rows(done, end);
+    done = end;
+    printf("committed: %lld\n", (long long)done);
+    fflush(stdout);
+  }
+  expect("transfers", number("SELECT count(*) FROM transfer"), row_count);
+  expect("last transfer", number("SELECT coalesce(max(id), -1) FROM transfer"), row_count - 1);
+  expect("total balance", number("SELECT sum(balance) FROM account"), ACCOUNT_COUNT * OPENING_BALANCE);
+  expect_integrity();
+  int64_t digest = number("SELECT sum((id + 1) * balance) FROM account");
+  printf("ok: %lld transfers, digest %lld\n", (long long)row_count, (long long)digest);
+}
+
+static void run_bench(int64_t row_count) {
+  execute("DROP TABLE IF EXISTS item");
+  execute("CREATE TABLE item(id INTEGER PRIMARY KEY, number INTEGER, text TEXT)");
+  execute("BEGIN IMMEDIATE");
+  sqlite3_stmt *insert = prepare("INSERT INTO item VALUES(?1, ?2, ?3)");
+  for (int64_t id = 0; id < row_count; id++) {
+    char text[40];
+    snprintf(text, sizeof text, "item-%016llx", (unsigned long long)mix((uint64_t)id + 1));
+    sqlite3_bind_int64(insert, 1, id);
+    sqlite3_bind_int64(insert, 2, (int64_t)(mix((uint64_t)id + 1) % 1000));
+    sqlite3_bind_text(insert, 3, text, -1, SQLITE_TRANSIENT);
+    finish(insert);
+  }
+  sqlite3_finalize(insert);
+  execute("COMMIT");
+  execute("CREATE INDEX item_number ON item(number)");
+  execute("UPDATE item SET text = upper(text) WHERE number % 3 = 0");
+  execute("DELETE FROM item WHERE number % 10 = 7");
+  int64_t digest = number(
+      "SELECT sum(a * b) FROM (SELECT number AS a, count(*) * length(max(text)) AS b FROM item"
+      " WHERE text LIKE '%f%' GROUP BY number ORDER BY number)");
+  printf("ok: %lld rows, digest %lld\n", (long long)number("SELECT count(*) FROM item"), (long long)digest);
+}
+
+int main(int argument_count, char **arguments) {
+  int64_t row_count = argument_count == 4 ? strtoll(arguments[3], NULL, 10) : -1;
+  if (row_count < 0 || row_count > ROWS_MAX) {
+    printf("usage: sqlite (transactions | bench) DATABASE ROWS   (ROWS 0 to %d)\n", ROWS_MAX);
+    return 64;
+  }
+  if (sqlite3_open(arguments[2], &database) != SQLITE_OK) refuse("open");
+  if (strcmp(arguments[1], "transactions") == 0) {
+    run_transactions(row_count);
+  } else if (strcmp(arguments[1], "bench") == 0) {
+    run_bench(row_count);
+  } else {
+    printf("unknown command: %s\n", arguments[1]);
+    return 64;
+  }
+  sqlite3_close(database);
+  return 0;
+}
