@@ -20,3 +20,6 @@ export * from './plan/admit.ts';
 export * from './plan/identity.ts';
 export * from './plan/codec.ts';
 export type { GuestPort } from './world/port.ts';
+export * from './kernel/errno.ts';
+export * from './network/network.ts';
+export * from './network/socket-stack.ts';
