@@ -43,6 +43,7 @@ export interface Opportunity {
  * passes the question on. A source never looks ahead and never answers out of the arity.
  */
 export interface DecisionSource {
+  /** Read after each answer: a replaying source answers in the names of those it recorded. */
   readonly door: Door;
   choose(opportunity: Opportunity): number | undefined;
 }
@@ -51,6 +52,7 @@ export interface DecisionsState {
   readonly table: StreamTableState;
   readonly log: LogState;
   readonly lastNs: VirtualNs;
+  readonly count: number;
 }
 
 /** The largest arity: choices are whole numbers below it. */
@@ -67,10 +69,16 @@ export class Decisions {
   readonly log: RecordLog;
   private sources: readonly DecisionSource[] = [];
   private lastNs: VirtualNs = 0;
+  private count = 0;
 
   constructor(seed: number, onFrame: (frame: Uint8Array) => void) {
     this.streams = new StreamTable(seed);
     this.log = new RecordLog(1, onFrame);
+  }
+
+  /** How many decisions have been made. */
+  get decisionCount(): number {
+    return this.count;
   }
 
   /** Who is asked before the seed answers; in order of precedence. */
@@ -132,12 +140,14 @@ export class Decisions {
   }
 
   capture(): DecisionsState {
-    return { table: this.streams.capture(), log: this.log.capture(), lastNs: this.lastNs };
+    const { lastNs, count } = this;
+    return { table: this.streams.capture(), log: this.log.capture(), lastNs, count };
   }
 
   restore(state: DecisionsState): void {
     this.streams.restore(state.table);
     this.log.restore(state.log);
+    this.count = state.count;
     this.lastNs = state.lastNs;
   }
 
@@ -180,6 +190,7 @@ export class Decisions {
     log.putSigned(atNs - this.lastNs);
     this.lastNs = atNs;
     stream.ordinal++;
+    this.count++;
     log.end();
   }
 }

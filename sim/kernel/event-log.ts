@@ -32,6 +32,7 @@ export interface EventLogState {
   readonly kinds: readonly string[];
   readonly log: LogState;
   readonly lastNs: VirtualNs;
+  readonly count: number;
 }
 
 export class EventLog {
@@ -39,11 +40,18 @@ export class EventLog {
   private readonly byName = new Map<string, EventKind>();
   private used: EventKind[] = [];
   private lastNs: VirtualNs = 0;
+  private count = 0;
 
   constructor(onFrame: (frame: Uint8Array) => void) {
     this.log = new RecordLog(2, onFrame);
   }
 
+  /** How many events have been appended. */
+  get eventCount(): number {
+    return this.count;
+  }
+
+  /** A handle on the kind of that name; it stays valid when a checkpoint is restored. */
   kind(name: string): EventKind {
     let kind = this.byName.get(name);
     if (kind === undefined) {
@@ -69,12 +77,13 @@ export class EventLog {
     log.putWord(input);
     log.putSigned(result);
     this.lastNs = atNs;
+    this.count++;
     log.end();
   }
 
   capture(): EventLogState {
     const kinds = this.used.map((kind) => kind.name);
-    return { kinds, log: this.log.capture(), lastNs: this.lastNs };
+    return { kinds, log: this.log.capture(), lastNs: this.lastNs, count: this.count };
   }
 
   restore(state: EventLogState): void {
@@ -86,6 +95,7 @@ export class EventLog {
       this.used.push(kind);
     }
     this.log.restore(state.log);
+    this.count = state.count;
     this.lastNs = state.lastNs;
   }
 }

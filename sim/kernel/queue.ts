@@ -105,7 +105,7 @@ export class EventQueue<Payload> {
   capture(): QueueState<Payload> {
     const events: QueuedEvent<Payload>[] = [];
     for (let index = 0; index < this.count; index++) events.push(this.at(index));
-    events.sort((a, b) => compareEvents(a, b));
+    events.sort((a, b) => compareQueued(a, b));
     return { next: this.nextSequence, events };
   }
 
@@ -245,7 +245,7 @@ export class EventQueue<Payload> {
 }
 
 /** The total order of events (CR-112). */
-export function compareEvents(
+export function compareQueued(
   a: QueueKey & { readonly sequence: number },
   b: QueueKey & { readonly sequence: number },
 ): number {

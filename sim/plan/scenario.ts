@@ -67,8 +67,16 @@ export const LINK_FLOOR_NS: VirtualNs = 1_000;
 export interface PlanDef {
   /** In canonical order: by time, then by name. */
   readonly events: readonly EventDef[];
+  readonly until: Until;
   readonly limits: LimitsDef;
 }
+
+/**
+ * When a run is over (CR-7): `quiescence`, nothing can happen any more; `property`, every property
+ * that can be decided early is decided; `virtual-time`, the limit is reached, which is then no
+ * timeout.
+ */
+export type Until = 'quiescence' | 'property' | 'virtual-time';
 
 export interface LimitsDef {
   /** The run stops as a timeout (exit code 2) when virtual time reaches this. */

@@ -18,6 +18,8 @@ export interface GuestPort {
   readonly env: readonly (readonly [name: string, value: string])[];
   /** The guest's local clock: written by the guest before, read after each call. */
   nowNs: VirtualNs;
+  /** The local time of the last call: what happens before it can no longer be delivered. */
+  observedNs: VirtualNs;
   /** The guest must stop when its local clock reaches this. `Infinity` when nothing can reach it. */
   readonly horizonNs: VirtualNs;
   readonly files: FileSystem;

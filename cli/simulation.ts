@@ -1,0 +1,420 @@
+import {
+  assert,
+  describeDivergence,
+  Divergence,
+  matchPattern,
+  compilePattern,
+  NS_PER_S,
+  OverrideSource,
+  Replay,
+  SimError,
+  World,
+  type DecisionSource,
+  type EndReason,
+  type Effect,
+  type GuestImage,
+  type Note,
+  type Override,
+  type PropertyResult,
+  type Recording,
+  type ScenarioDef,
+  type WorldState,
+} from '../sim/index.ts';
+import type { WasmEngine, WasmGuest } from '../wasm/index.ts';
+import { ByteList } from './byte-list.ts';
+
+export interface SimulationOptions {
+  readonly scenario: ScenarioDef;
+  readonly seed: number;
+  /** SHA-256 of each guest image to its bytes. */
+  readonly images: ReadonlyMap<string, Uint8Array>;
+  /** Shared by all simulations of the process: it keeps compiled guests. */
+  readonly engine: WasmEngine;
+  readonly overrides?: readonly Override[];
+  /** Every decision and event is compared with it; see Simulation.stopReplay. */
+  readonly replay?: Recording;
+  readonly onDecisionFrame?: (frame: Uint8Array) => void;
+  readonly onEventFrame?: (frame: Uint8Array) => void;
+  readonly onConsole?: (node: number, descriptor: 1 | 2, bytes: Uint8Array, atNs: number) => void;
+}
+
+/** A boundary to stop at: the first one at which any of these holds. */
+export interface StopAt {
+  /** Everything before this time has happened. */
+  readonly virtualNs?: number;
+  readonly quanta?: number;
+  readonly events?: number;
+  readonly decisions?: number;
+  /** The property of this name is decided. */
+  readonly property?: string;
+  /** Some node has written a line in which this pattern matches. */
+  readonly console?: string;
+}
+
+/** The whole world at a boundary: plain data and guest pages. */
+export interface Checkpoint {
+  readonly version: 1;
+  readonly world: WorldState;
+  readonly guests: readonly (GuestImage | null)[];
+  readonly fingerprints: readonly Fingerprint[];
+  readonly nextFingerprintNs: number;
+  /** The complete frames of both logs so far, and the consoles. */
+  readonly schedule: readonly Uint8Array[];
+  readonly events: readonly Uint8Array[];
+  readonly consoles: readonly (readonly Uint8Array[])[];
+}
+
+export interface Fingerprint {
+  readonly atNs: number;
+  readonly quanta: number;
+  readonly decisionChain: string;
+  readonly eventChain: string;
+  /** A digest of each node's memory, host state and disk; empty for a node without a guest. */
+  readonly guests: readonly string[];
+}
+
+export type Verdict = 'pass' | 'fail' | 'inconclusive';
+
+export interface NodeResult {
+  readonly name: string;
+  readonly status: 'running' | 'exited' | 'crashed' | 'trapped' | 'unstarted';
+  readonly code: number | null;
+  readonly lives: number;
+  readonly instructions: number;
+}
+
+export interface SimulationResult {
+  readonly verdict: Verdict;
+  readonly reason: EndReason | 'stopped';
+  readonly properties: readonly PropertyResult[];
+  /** Equal for failures of one kind: the properties that failed, without times and details. */
+  readonly signature: string;
+  readonly endNs: number;
+  readonly quanta: number;
+  readonly decisionCount: number;
+  readonly eventCount: number;
+  readonly schedule: Uint8Array;
+  readonly events: Uint8Array;
+  readonly fingerprints: readonly Fingerprint[];
+  readonly consoles: readonly { readonly node: string; readonly bytes: Uint8Array }[];
+  readonly nodes: readonly NodeResult[];
+  readonly notes: readonly Note[];
+  readonly lastDraw: number;
+}
+
+/** Fingerprints are taken when virtual time first reaches 1 s, 2 s, 4 s, …, and at the end. */
+const FIRST_FINGERPRINT_NS = NS_PER_S;
+
+/** One run: a world, its guests, and the loop between them. */
+export class Simulation {
+  private readonly options: SimulationOptions;
+  private readonly world: World;
+  private readonly guests: (WasmGuest | null)[];
+  private readonly consoles: readonly ByteList[];
+  private readonly schedule = new ByteList();
+  private readonly events = new ByteList();
+  private readonly instructionCounts: number[];
+  private fingerprintList: Fingerprint[] = [];
+  private nextFingerprintNs = FIRST_FINGERPRINT_NS;
+  private replay: Replay | null = null;
+  private recording: Recording | null = null;
+  private overrideSource: OverrideSource | null = null;
+  private watch: { readonly matches: (line: string) => boolean; seen: boolean } | null = null;
+
+  constructor(options: SimulationOptions) {
+    this.options = options;
+    const { nodes } = options.scenario.world;
+    this.guests = nodes.map(() => null);
+    this.consoles = nodes.map(() => new ByteList());
+    this.instructionCounts = nodes.map(() => 0);
+    this.world = new World({
+      scenario: options.scenario,
+      seed: options.seed,
+      onDecisionFrame: (frame) => {
+        this.schedule.append(frame);
+        options.onDecisionFrame?.(frame);
+      },
+      onEventFrame: (frame) => {
+        this.events.append(frame);
+        options.onEventFrame?.(frame);
+      },
+      onConsole: (node, descriptor, bytes, atNs) => {
+        this.consoles[node]?.append(bytes);
+        options.onConsole?.(node, descriptor, bytes, atNs);
+      },
+      onLine: (line) => {
+        if (this.watch !== null && this.watch.matches(line)) this.watch.seen = true;
+      },
+    });
+    if (options.overrides !== undefined) {
+      this.overrideSource = new OverrideSource(options.overrides);
+    }
+    this.useSources();
+    if (options.replay !== undefined) this.startReplay(options.replay);
+  }
+
+  /** The time up to which everything has happened. */
+  get nowNs(): number {
+    return this.world.frontierNs();
+  }
+
+  get quanta(): number {
+    return this.world.quanta;
+  }
+
+  get decisionCount(): number {
+    return this.world.decisions.decisionCount;
+  }
+
+  get eventCount(): number {
+    return this.world.events.eventCount;
+  }
+
+  get endReason(): EndReason | null {
+    return this.world.endReason;
+  }
+
+  /** Runs to the first boundary at which `stop` holds, or to the end of the run. */
+  runUntil(stop: StopAt): 'stopped' | 'ended' {
+    const pattern = stop.console === undefined ? null : compilePattern(stop.console);
+    this.watch = pattern && {
+      matches: (line) => matchPattern(pattern, line) !== null,
+      seen: false,
+    };
+    try {
+      for (;;) {
+        this.takeDueFingerprint();
+        if (this.holds(stop)) return 'stopped';
+        if (!this.step()) return 'ended';
+      }
+    } catch (error) {
+      throw this.describe(error);
+    } finally {
+      this.watch = null;
+    }
+  }
+
+  /** The whole world, between quanta. */
+  capture(): Checkpoint {
+    return {
+      version: 1,
+      world: this.world.capture(),
+      guests: this.guests.map((guest) => guest?.capture() ?? null),
+      fingerprints: this.fingerprintList.slice(),
+      nextFingerprintNs: this.nextFingerprintNs,
+      schedule: this.schedule.capture(),
+      events: this.events.capture(),
+      consoles: this.consoles.map((console) => console.capture()),
+    };
+  }
+
+  /** Goes back or forward to a checkpoint of the same scenario; ends a replay. */
+  restore(checkpoint: Checkpoint): void {
+    this.stopReplay();
+    this.world.restore(checkpoint.world);
+    checkpoint.guests.forEach((image, node) => {
+      if (image === null) this.drop(node);
+      else (this.guests[node] ??= this.make(node)).restore(image);
+    });
+    this.fingerprintList = checkpoint.fingerprints.slice();
+    this.nextFingerprintNs = checkpoint.nextFingerprintNs;
+    this.schedule.restore(checkpoint.schedule);
+    this.events.restore(checkpoint.events);
+    checkpoint.consoles.forEach((pieces, node) => this.consoles[node]?.restore(pieces));
+  }
+
+  /** From here on decisions come from another seed. */
+  reseed(seed: number): void {
+    this.world.decisions.streams.reseed(seed);
+  }
+
+  /** From here on these decisions are answered so. */
+  override(overrides: readonly Override[]): void {
+    this.overrideSource = new OverrideSource(overrides);
+    this.useSources();
+  }
+
+  /** Overrides that no decision has reached. */
+  unreachedOverrides(): readonly string[] {
+    return this.overrideSource?.unreached() ?? [];
+  }
+
+  /** Leaves the recording: what follows is a run of its own. */
+  stopReplay(): void {
+    this.replay = null;
+    this.world.events.log.setCheck(undefined);
+    this.useSources();
+  }
+
+  /** The result, after the end of the run or where it was stopped. */
+  finish(): SimulationResult {
+    const { world } = this;
+    this.fingerprintList.push(this.fingerprint());
+    world.decisions.log.flush();
+    world.events.log.flush();
+    if (this.replay !== null && world.endReason !== null) this.finishReplay(this.replay);
+    const properties = world.results();
+    const failed = properties.filter((property) => property.verdict === 'fail');
+    const open = properties.some((property) => property.verdict === 'inconclusive');
+    const reason = world.endReason ?? 'stopped';
+    const cut = isBudget(reason, this.options.scenario);
+    return {
+      verdict: failed.length > 0 ? 'fail' : open || cut ? 'inconclusive' : 'pass',
+      reason,
+      properties,
+      signature: failed.map(({ kind, name }) => `${kind}:${name}`).join(' '),
+      endNs: world.nowNs,
+      quanta: world.quanta,
+      decisionCount: world.decisions.decisionCount,
+      eventCount: world.events.eventCount,
+      schedule: this.schedule.bytes(),
+      events: this.events.bytes(),
+      fingerprints: this.fingerprintList,
+      consoles: this.options.scenario.world.nodes.map(({ name }, node) => {
+        return { node: name, bytes: (this.consoles[node] as ByteList).bytes() };
+      }),
+      nodes: this.nodeResults(),
+      notes: world.notes,
+      lastDraw: world.lastDraw(),
+    };
+  }
+
+  dispose(): void {
+    this.guests.forEach((_, node) => this.drop(node));
+  }
+
+  /** From here on the run is compared with the recording it is a part of. */
+  startReplay(recording: Recording): void {
+    const { events, decisions } = this.world;
+    this.recording = recording;
+    this.replay = new Replay(recording, () => events.eventCount, decisions.decisionCount);
+    events.log.setCheck(this.replay.checkEvent);
+    this.useSources();
+  }
+
+  private useSources(): void {
+    const sources: DecisionSource[] = [];
+    if (this.overrideSource !== null) sources.push(this.overrideSource);
+    if (this.replay !== null) sources.push(this.replay);
+    this.world.setSources(sources);
+  }
+
+  /** Makes one step; false when the run has ended. */
+  private step(): boolean {
+    const step = this.world.next();
+    switch (step.kind) {
+      case 'end':
+        return false;
+      case 'start':
+        this.drop(step.node);
+        this.guests[step.node] = this.make(step.node);
+        return true;
+      case 'stop':
+        this.drop(step.node);
+        return true;
+      case 'resume': {
+        const guest = this.guests[step.node];
+        assert(guest !== null && guest !== undefined, 'a guest that is resumed has been started');
+        const effect: Effect = guest.resume(step.outcome);
+        this.world.apply(effect);
+        return true;
+      }
+    }
+  }
+
+  private make(node: number): WasmGuest {
+    const { scenario, images, engine } = this.options;
+    const def = scenario.world.nodes[node];
+    assert(def !== undefined, 'a node that starts is defined');
+    const image = images.get(def.guest.image);
+    if (image === undefined) {
+      throw new SimError({
+        code: 'scenario/image',
+        message: `the image ${def.guest.image} of guest "${def.guest.label}" is not at hand`,
+        place: `node ${def.name}`,
+        remedy: 'give the guest binary with the scenario or bundle',
+      });
+    }
+    const program = engine.load(def.guest.image, image, def.memoryPagesMax);
+    const port = this.world.ports[node];
+    assert(port !== undefined, 'each node has a port');
+    return engine.spawn(program, port, def.nsPerThousandInstructions);
+  }
+
+  private drop(node: number): void {
+    const guest = this.guests[node];
+    if (guest === null || guest === undefined) return;
+    this.instructionCounts[node] = guest.instructions;
+    guest.dispose();
+    this.guests[node] = null;
+  }
+
+  private holds(stop: StopAt): boolean {
+    const { world } = this;
+    return (
+      (stop.virtualNs !== undefined && world.frontierNs() >= stop.virtualNs) ||
+      (stop.quanta !== undefined && world.quanta >= stop.quanta) ||
+      (stop.events !== undefined && world.events.eventCount >= stop.events) ||
+      (stop.decisions !== undefined && world.decisions.decisionCount >= stop.decisions) ||
+      (stop.property !== undefined && world.checker.decided(stop.property)) ||
+      (this.watch?.seen ?? false)
+    );
+  }
+
+  private takeDueFingerprint(): void {
+    if (this.world.frontierNs() < this.nextFingerprintNs || this.world.endReason !== null) return;
+    if (this.world.hasPending) return;
+    this.fingerprintList.push(this.fingerprint());
+    while (this.nextFingerprintNs <= this.world.frontierNs()) this.nextFingerprintNs *= 2;
+  }
+
+  private fingerprint(): Fingerprint {
+    const { world } = this;
+    return {
+      atNs: world.nowNs,
+      quanta: world.quanta,
+      decisionChain: world.decisions.log.chain(),
+      eventChain: world.events.log.chain(),
+      guests: this.guests.map((guest, node) => {
+        return guest === null ? world.fileDigest(node) : guest.digest() + world.fileDigest(node);
+      }),
+    };
+  }
+
+  private finishReplay(replay: Replay): void {
+    try {
+      replay.assertFinished(this.world.events.log.byteCount);
+    } catch (error) {
+      throw this.describe(error);
+    }
+  }
+
+  private describe(error: unknown): unknown {
+    if (!(error instanceof Divergence) || this.recording === null) return error;
+    this.world.decisions.log.flush();
+    this.world.events.log.flush();
+    const produced = { schedule: this.schedule.bytes(), events: this.events.bytes() };
+    const names = this.options.scenario.world.nodes.map((node) => node.name);
+    return describeDivergence(error.parting, this.recording, produced, names);
+  }
+
+  private nodeResults(): readonly NodeResult[] {
+    return this.options.scenario.world.nodes.map(({ name }, node) => {
+      const { status, exitCode, lives } = this.world.life(node);
+      const alive = status === 'runnable' || status === 'waiting' || status === 'starting';
+      return {
+        name,
+        status: alive ? 'running' : status,
+        code: exitCode,
+        lives,
+        instructions: this.guests[node]?.instructions ?? (this.instructionCounts[node] as number),
+      };
+    });
+  }
+}
+
+/** Whether the run was cut off by a budget (CR-10): never a failure of a property. */
+function isBudget(reason: EndReason | 'stopped', scenario: ScenarioDef): boolean {
+  if (reason === 'quanta') return true;
+  return reason === 'virtual-time' && scenario.plan.until !== 'virtual-time';
+}

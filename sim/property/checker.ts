@@ -1,0 +1,252 @@
+import { unreachable } from '../kernel/assert.ts';
+import type { VirtualNs } from '../kernel/units.ts';
+import type { PropertyDef } from '../plan/scenario.ts';
+import { compilePattern, matchPattern, type Pattern } from './pattern.ts';
+
+export type PropertyVerdict = 'pass' | 'fail' | 'inconclusive';
+
+export interface PropertyResult {
+  readonly name: string;
+  readonly kind: PropertyDef['kind'];
+  readonly verdict: PropertyVerdict;
+  readonly detail: string;
+  /** When it was decided, or null where only the end of the run decided it. */
+  readonly atNs: VirtualNs | null;
+}
+
+/** One property's progress, as plain data. */
+interface Progress {
+  verdict: PropertyVerdict | null;
+  detail: string;
+  atNs: VirtualNs | null;
+  /** Whether any line matched at all. */
+  seen: boolean;
+  /** `exit`: nodes that have exited with the right code. */
+  exited: number[];
+  /** `unique`: captured text to node. `agree`: first capture to the further ones. */
+  captured: Map<string, string>;
+}
+
+export interface CheckerState {
+  readonly progress: readonly (Omit<Progress, 'captured'> & {
+    readonly captured: readonly (readonly [string, string])[];
+  })[];
+}
+
+/** `unique` and `agree` remember at most this many different captures; more is inconclusive. */
+export const CAPTURES_MAX = 1 << 20;
+
+/** Follows a scenario's properties while a run goes on. */
+export class PropertyChecker {
+  private readonly defs: readonly PropertyDef[];
+  private readonly patterns: readonly (Pattern | null)[];
+  private readonly nodeNames: readonly string[];
+  private progress: Progress[];
+
+  constructor(defs: readonly PropertyDef[], nodeNames: readonly string[]) {
+    this.defs = defs;
+    this.nodeNames = nodeNames;
+    this.patterns = defs.map((def) => ('console' in def ? compilePattern(def.console) : null));
+    this.progress = defs.map(() => ({
+      verdict: null,
+      detail: '',
+      atNs: null,
+      seen: false,
+      exited: [],
+      captured: new Map(),
+    }));
+  }
+
+  /** A node wrote a whole line. */
+  line(node: number, line: string, atNs: VirtualNs): void {
+    for (let index = 0; index < this.defs.length; index++) {
+      const progress = this.progress[index] as Progress;
+      const def = this.defs[index] as PropertyDef;
+      const pattern = this.patterns[index] as Pattern | null;
+      if (progress.verdict !== null || pattern === null || !('console' in def)) continue;
+      if (def.nodes.length > 0 && !def.nodes.includes(node)) continue;
+      const captures = matchPattern(pattern, line);
+      if (captures !== null) this.matched(def, progress, { node, line, captures, atNs });
+    }
+  }
+
+  /** A guest ended by itself. */
+  exit(node: number, code: number, atNs: VirtualNs): void {
+    this.defs.forEach((def, index) => {
+      const progress = this.progress[index] as Progress;
+      if (def.kind !== 'exit' || progress.verdict !== null || !def.nodes.includes(node)) return;
+      progress.seen = true;
+      if (code !== def.code) {
+        const name = this.nodeNames[node] as string;
+        decide(progress, 'fail', `${name} exited with ${code}, expected ${def.code}`, atNs);
+        return;
+      }
+      if (!progress.exited.includes(node)) progress.exited.push(node);
+      if (progress.exited.length === def.nodes.length) {
+        decide(progress, 'pass', `exited with ${code}`, atNs);
+      }
+    });
+  }
+
+  /** A guest trapped. */
+  trap(node: number, code: string, message: string, atNs: VirtualNs): void {
+    this.defs.forEach((def, index) => {
+      const progress = this.progress[index] as Progress;
+      if (progress.verdict !== null) return;
+      const name = this.nodeNames[node] as string;
+      if (def.kind === 'no-trap') {
+        decide(progress, 'fail', `${name} trapped: ${code}: ${message}`, atNs);
+      }
+    });
+  }
+
+  /** Whether a safety property has failed already. */
+  get failed(): boolean {
+    return this.progress.some((progress) => progress.verdict === 'fail');
+  }
+
+  /** Whether all properties that can be decided early are decided (CR-7 `property`). */
+  get settled(): boolean {
+    let early = 0;
+    for (let index = 0; index < this.defs.length; index++) {
+      const kind = (this.defs[index] as PropertyDef).kind;
+      if (kind !== 'exit' && kind !== 'eventually') continue;
+      early++;
+      if ((this.progress[index] as Progress).verdict === null) return false;
+    }
+    return early > 0;
+  }
+
+  /** Whether the named property is decided. */
+  decided(name: string): boolean {
+    return this.defs.some((def, index) => {
+      return def.name === name && (this.progress[index] as Progress).verdict !== null;
+    });
+  }
+
+  /**
+   * The verdicts at the end of a run. `complete` says that the run ended by itself, so that what
+   * has not come will never come; otherwise it is inconclusive (three-valued, LTL3).
+   */
+  results(endNs: VirtualNs, complete: boolean): readonly PropertyResult[] {
+    return this.defs.map((def, index) => {
+      const progress = this.progress[index] as Progress;
+      const { name, kind } = def;
+      if (progress.verdict !== null) {
+        return {
+          name,
+          kind,
+          verdict: progress.verdict,
+          detail: progress.detail,
+          atNs: progress.atNs,
+        };
+      }
+      return { name, kind, ...verdictAtEnd(def, progress, endNs, complete), atNs: null };
+    });
+  }
+
+  capture(): CheckerState {
+    return {
+      progress: this.progress.map((progress) => ({
+        ...progress,
+        exited: progress.exited.slice(),
+        captured: [...progress.captured],
+      })),
+    };
+  }
+
+  restore(state: CheckerState): void {
+    this.progress = state.progress.map((saved) => ({
+      ...saved,
+      exited: saved.exited.slice(),
+      captured: new Map(saved.captured),
+    }));
+  }
+
+  private matched(
+    def: Extract<PropertyDef, { readonly console: string }>,
+    progress: Progress,
+    match: { node: number; line: string; captures: readonly string[]; atNs: VirtualNs },
+  ): void {
+    const { node, line, captures, atNs } = match;
+    const name = this.nodeNames[node] as string;
+    progress.seen = true;
+    switch (def.kind) {
+      case 'never':
+        return decide(progress, 'fail', `${name} wrote "${line}"`, atNs);
+      case 'eventually':
+        if (def.withinNs === null || atNs <= def.withinNs) {
+          return decide(progress, 'pass', `${name} wrote "${line}"`, atNs);
+        }
+        return decide(progress, 'fail', `first came too late, from ${name}`, atNs);
+      case 'unique': {
+        const other = remember(progress, captures.join(' '), name);
+        if (other !== name)
+          decide(progress, 'fail', `${other} and ${name} both wrote "${line}"`, atNs);
+        return;
+      }
+      case 'agree': {
+        const rest = captures.slice(1).join(' ');
+        const other = remember(progress, captures[0] ?? '', rest);
+        if (other === rest) return;
+        const expected = `earlier "${other}"`;
+        return decide(progress, 'fail', `${name} wrote "${line}", ${expected} elsewhere`, atNs);
+      }
+      default:
+        return unreachable(def);
+    }
+  }
+}
+
+function decide(
+  progress: Progress,
+  verdict: PropertyVerdict,
+  detail: string,
+  atNs: VirtualNs,
+): void {
+  progress.verdict = verdict;
+  progress.detail = detail;
+  progress.atNs = atNs;
+}
+
+/** The value that stands under `key`, which is `value` if there was none. */
+function remember(progress: Progress, key: string, value: string): string {
+  const known = progress.captured.get(key);
+  if (known !== undefined) return known;
+  if (progress.captured.size >= CAPTURES_MAX) {
+    progress.verdict = 'inconclusive';
+    progress.detail = `more than ${CAPTURES_MAX} different captures`;
+    return value;
+  }
+  progress.captured.set(key, value);
+  return value;
+}
+
+function verdictAtEnd(
+  def: PropertyDef,
+  progress: Progress,
+  endNs: VirtualNs,
+  complete: boolean,
+): { verdict: PropertyVerdict; detail: string } {
+  switch (def.kind) {
+    case 'no-trap':
+      return { verdict: 'pass', detail: 'no guest trapped' };
+    case 'never':
+      return { verdict: 'pass', detail: 'no such line' };
+    case 'unique':
+    case 'agree':
+      return progress.seen
+        ? { verdict: 'pass', detail: `${progress.captured.size} different` }
+        : { verdict: 'pass', detail: 'vacuous: no line matched' };
+    case 'eventually': {
+      const late = def.withinNs !== null && endNs > def.withinNs;
+      if (complete || late) return { verdict: 'fail', detail: 'no such line' };
+      return { verdict: 'inconclusive', detail: 'the run ended before' };
+    }
+    case 'exit':
+      if (complete) return { verdict: 'fail', detail: 'still running when nothing could happen' };
+      return { verdict: 'inconclusive', detail: 'still running when the run ended' };
+    default:
+      return unreachable(def);
+  }
+}

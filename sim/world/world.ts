@@ -1,0 +1,585 @@
+import { assert } from '../kernel/assert.ts';
+import { Decisions, type DecisionSource, type DecisionsState } from '../kernel/decision.ts';
+import { draw32, streamKey } from '../kernel/draw.ts';
+import { SimError } from '../kernel/errors.ts';
+import { EventLog, type EventKind, type EventLogState } from '../kernel/event-log.ts';
+import type { Effect, Outcome, Wait } from '../kernel/guest.ts';
+import { EventQueue, type QueuedEvent, type QueueState } from '../kernel/queue.ts';
+import { digest32 } from '../kernel/rolling-digest.ts';
+import { formatSpan, formatTime, type VirtualNs } from '../kernel/units.ts';
+import { encodeUtf8 } from '../kernel/utf8.ts';
+import { Network, type NetworkEvent } from '../network/network.ts';
+import type { ActionDef, NodeDef, ScenarioDef } from '../plan/scenario.ts';
+import { PropertyChecker, type CheckerState, type PropertyResult } from '../property/checker.ts';
+import { FileSystem } from '../storage/file-system.ts';
+import { Consoles, type ConsolesState } from './consoles.ts';
+import { loadFiles } from './initial-files.ts';
+import { isAlive, newLife, type NodeLife } from './node-life.ts';
+import { NodePort } from './node-port.ts';
+import { PlanRunner, type PlanPhase, type PlanTarget } from './plan-runner.ts';
+import { NOTES_MAX, type Note } from './timeline.ts';
+
+/** What the driver must do next. */
+export type Step =
+  /** Make the node's guest anew and resume it with `outcome`. */
+  | { readonly kind: 'start'; readonly node: number }
+  /** Throw the node's guest away. */
+  | { readonly kind: 'stop'; readonly node: number }
+  /** Run the guest, then tell `apply` what happened. */
+  | { readonly kind: 'resume'; readonly node: number; readonly outcome: Outcome }
+  | { readonly kind: 'end'; readonly reason: EndReason };
+
+export type EndReason = 'quiescence' | 'property' | 'virtual-time' | 'quanta';
+
+type WorldEvent =
+  | { readonly kind: 'network'; readonly event: NetworkEvent }
+  | { readonly kind: 'deadline' }
+  | { readonly kind: 'start' }
+  | { readonly kind: 'plan'; readonly index: number; readonly phase: PlanPhase };
+
+export interface WorldOptions {
+  readonly scenario: ScenarioDef;
+  readonly seed: number;
+  readonly onDecisionFrame: (frame: Uint8Array) => void;
+  readonly onEventFrame: (frame: Uint8Array) => void;
+  readonly onConsole: (node: number, descriptor: 1 | 2, bytes: Uint8Array, atNs: VirtualNs) => void;
+  /** Each whole line of each console. */
+  readonly onLine: (line: string) => void;
+}
+
+export interface WorldState {
+  readonly version: 1;
+  readonly seed: number;
+  readonly begun: boolean;
+  readonly nowNs: VirtualNs;
+  readonly quanta: number;
+  readonly end: EndReason | null;
+  readonly decisions: DecisionsState;
+  readonly events: EventLogState;
+  readonly queue: QueueState<WorldEvent>;
+  readonly lives: readonly NodeLife[];
+  readonly pending: readonly Step[];
+  readonly network: unknown;
+  readonly files: readonly unknown[];
+  readonly consoles: ConsolesState;
+  readonly checker: CheckerState;
+  readonly notes: readonly Note[];
+}
+
+/**
+ * A slice is at most this long, and ends at a multiple of it: with a stop costing about a
+ * microsecond, 10 ms of instructions make its price one part in thousands.
+ */
+export const QUANTUM_NS_MAX: VirtualNs = 10_000_000;
+
+interface WorldKinds {
+  readonly start: EventKind;
+  readonly exit: EventKind;
+  readonly trap: EventKind;
+  readonly crash: EventKind;
+  readonly pause: EventKind;
+  readonly plan: EventKind;
+}
+
+/**
+ * The world: a state machine that says what to do next and is told what happened. It calls no
+ * guest and no host. Guests act on it through their ports while they run.
+ *
+ * Order: the earliest of queued events and runnable guests goes first; at equal times events come
+ * before guests, and ties end in (consumer, producer, sequence) or in the guest's index (CR-112).
+ */
+export class World {
+  readonly scenario: ScenarioDef;
+  readonly seed: number;
+  readonly decisions: Decisions;
+  readonly events: EventLog;
+  readonly network: Network;
+  readonly ports: readonly NodePort[];
+  readonly checker: PropertyChecker;
+  private readonly files: readonly FileSystem[];
+  private readonly queue = new EventQueue<WorldEvent>();
+  private readonly plan: PlanRunner;
+  private readonly kinds: WorldKinds;
+  private readonly consoles: Consoles;
+  private lives: NodeLife[];
+  private pending: Step[] = [];
+  private noteList: Note[] = [];
+  private begun = false;
+  private now: VirtualNs = 0;
+  /** The time of what the world handles now, while no guest runs. */
+  private actingNs: VirtualNs = 0;
+  private quantumCount = 0;
+  private ended: EndReason | null = null;
+  /** The guest whose slice is under way, or -1. */
+  private running = -1;
+
+  constructor(options: WorldOptions) {
+    const { scenario, seed } = options;
+    this.scenario = scenario;
+    this.seed = seed;
+    this.decisions = new Decisions(seed, options.onDecisionFrame);
+    this.events = new EventLog(options.onEventFrame);
+    const { nodes, links } = scenario.world;
+    const names = nodes.map((node) => node.name);
+    this.network = new Network({
+      nodeNames: names,
+      links,
+      host: {
+        decisions: this.decisions,
+        events: this.events,
+        schedule: (atNs, consumer, producer, event) => {
+          this.schedule(atNs, consumer, producer, { kind: 'network', event });
+        },
+        nowNs: () => this.localNow(),
+      },
+    });
+    this.files = nodes.map((node) => loadFiles(node.files));
+    this.lives = nodes.map(() => newLife());
+    this.ports = nodes.map((def, index) => this.makePort(def, index));
+    this.checker = new PropertyChecker(scenario.properties, names);
+    this.consoles = new Consoles(names, {
+      bytes: (node, descriptor, bytes, atNs) => options.onConsole(node, descriptor, bytes, atNs),
+      line: (node, line, atNs) => {
+        this.checker.line(node, line, atNs);
+        options.onLine(line);
+      },
+    });
+    this.plan = new PlanRunner(scenario.plan, this.decisions, this.planTarget());
+    this.kinds = this.makeKinds();
+  }
+
+  /** The time up to which the world has been decided. */
+  get nowNs(): VirtualNs {
+    return this.now;
+  }
+
+  /** How many slices guests have run. */
+  get quanta(): number {
+    return this.quantumCount;
+  }
+
+  get endReason(): EndReason | null {
+    return this.ended;
+  }
+
+  /** Whether the driver has yet to make or drop a guest before the next boundary. */
+  get hasPending(): boolean {
+    return this.pending.length > 0;
+  }
+
+  /** Everything before this time has happened: the time of what comes next; at the end, `nowNs`. */
+  frontierNs(): VirtualNs {
+    const node = this.firstRunnable();
+    const guestNs = node < 0 ? Infinity : this.life(node).localNs;
+    const nextNs = Math.min(this.queue.peekNs(), guestNs);
+    return nextNs === Infinity ? this.now : nextNs;
+  }
+
+  get notes(): readonly Note[] {
+    return this.noteList;
+  }
+
+  /** What is known of a node's guest. */
+  life(node: number): Readonly<NodeLife> {
+    return this.lives[node] as NodeLife;
+  }
+
+  /** The digest of a node's disk. */
+  fileDigest(node: number): string {
+    return (this.files[node] as FileSystem).digest();
+  }
+
+  /** Who is asked before the seed answers. */
+  setSources(sources: readonly DecisionSource[]): void {
+    this.decisions.setSources(sources);
+  }
+
+  /** What to do next. After 'end' it stays 'end'. */
+  next(): Step {
+    assert(this.running === -1, 'the world is asked only between slices');
+    if (!this.begun) this.begin();
+    for (;;) {
+      const pending = this.pending.shift();
+      if (pending !== undefined) return pending;
+      if (this.ended !== null) return { kind: 'end', reason: this.ended };
+      const end = this.endDue();
+      if (end !== null) {
+        this.ended = end;
+        continue;
+      }
+      const eventNs = this.queue.peekNs();
+      const node = this.firstRunnable();
+      const guestNs = node < 0 ? Infinity : this.life(node).localNs;
+      if (eventNs <= guestNs) this.handle(this.queue.pop());
+      else return this.resume(node);
+    }
+  }
+
+  /** Tells what the resumed guest did. */
+  apply(effect: Effect): void {
+    const node = this.running;
+    assert(node >= 0, 'a slice is under way');
+    this.running = -1;
+    const life = this.lives[node] as NodeLife;
+    assert(effect.atNs >= life.localNs, "a guest's clock does not go back");
+    life.localNs = effect.atNs;
+    this.actingNs = effect.atNs;
+    life.observedNs = (this.ports[node] as NodePort).observedNs;
+    switch (effect.kind) {
+      case 'preempted':
+        life.reason = 'continue';
+        return;
+      case 'wait':
+        return this.wait(node, life, effect.wait);
+      case 'exit':
+        return this.exit(node, life, effect.code);
+      case 'trap':
+        return this.trap(node, life, effect.code, effect.message);
+    }
+  }
+
+  /** The last draw of the seed's own stream: differs if any decision was drawn more or less. */
+  lastDraw(): number {
+    return draw32(streamKey(this.seed, 'seed/last'), this.decisions.log.recordCount, 0);
+  }
+
+  /** The properties' verdicts so far, or at the end. */
+  results(): readonly PropertyResult[] {
+    const complete = this.ended === 'quiescence';
+    return this.checker.results(this.now, complete);
+  }
+
+  capture(): WorldState {
+    assert(this.running === -1, 'the world is captured between slices');
+    return {
+      version: 1,
+      seed: this.seed,
+      begun: this.begun,
+      nowNs: this.now,
+      quanta: this.quantumCount,
+      end: this.ended,
+      decisions: this.decisions.capture(),
+      events: this.events.capture(),
+      queue: this.queue.capture(),
+      lives: this.lives.map((life) => ({ ...life })),
+      pending: this.pending.slice(),
+      network: this.network.capture(),
+      files: this.files.map((files) => files.capture()),
+      consoles: this.consoles.capture(),
+      checker: this.checker.capture(),
+      notes: this.noteList.slice(),
+    };
+  }
+
+  restore(state: WorldState): void {
+    this.begun = state.begun;
+    this.now = state.nowNs;
+    this.quantumCount = state.quanta;
+    this.ended = state.end;
+    this.running = -1;
+    this.decisions.restore(state.decisions);
+    this.events.restore(state.events);
+    this.queue.restore(state.queue);
+    this.lives = state.lives.map((life) => ({ ...life }));
+    this.pending = state.pending.slice();
+    this.network.restore(state.network);
+    this.files.forEach((files, index) => files.restore(state.files[index]));
+    this.consoles.restore(state.consoles);
+    this.checker.restore(state.checker);
+    this.noteList = state.notes.slice();
+  }
+
+  private begin(): void {
+    this.begun = true;
+    this.scenario.world.nodes.forEach((node, index) => {
+      this.schedule(node.startNs, index, -1, { kind: 'start' });
+    });
+    this.plan.begin();
+  }
+
+  private makeKinds(): WorldKinds {
+    const { events } = this;
+    return {
+      start: events.kind('guest/start'),
+      exit: events.kind('guest/exit'),
+      trap: events.kind('guest/trap'),
+      crash: events.kind('guest/crash'),
+      pause: events.kind('guest/pause'),
+      plan: events.kind('plan'),
+    };
+  }
+
+  private makePort(def: NodeDef, index: number): NodePort {
+    return new NodePort({
+      index,
+      def,
+      decisions: this.decisions,
+      events: this.events,
+      files: this.files[index] as FileSystem,
+      sockets: this.network.stack(index),
+      listener: {
+        console: (node, descriptor, bytes, atNs) => {
+          this.consoles.write(node, descriptor, bytes, atNs);
+        },
+        marker: (node, bytes, atNs) => {
+          this.note({ atNs, node, kind: 'marker', text: `${bytes.length} bytes` });
+        },
+      },
+    });
+  }
+
+  private planTarget(): PlanTarget {
+    return {
+      nodeCount: this.scenario.world.nodes.length,
+      crash: (node, atNs) => this.crash(node, atNs),
+      restart: (node, atNs) => this.restart(node, atNs),
+      pause: (node, untilNs, atNs) => this.pause(node, untilNs, atNs),
+      cut: (pairs, atNs) => {
+        this.network.cut(pairs);
+        this.note({ atNs, node: -1, kind: 'network', text: `cut ${this.describePairs(pairs)}` });
+      },
+      heal: (atNs) => {
+        this.network.heal();
+        this.note({ atNs, node: -1, kind: 'network', text: 'heal' });
+      },
+      degrade: (action, atNs) => this.degrade(action, atNs),
+      crashedNodes: () => {
+        return this.lives.flatMap((life, index) => (life.status === 'crashed' ? [index] : []));
+      },
+      schedulePlan: (atNs, index, phase) => {
+        this.schedule(atNs, -1, -1, { kind: 'plan', index, phase });
+      },
+    };
+  }
+
+  /** The reason to end now, or null. */
+  private endDue(): EndReason | null {
+    const { until, limits } = this.scenario.plan;
+    if (until === 'property' && (this.checker.failed || this.checker.settled)) return 'property';
+    if (this.quantumCount >= limits.quantaMax) return 'quanta';
+    const nextNs = this.frontierNs();
+    if (this.queue.length === 0 && this.firstRunnable() < 0) return 'quiescence';
+    if (nextNs < limits.virtualNsMax) return null;
+    this.now = limits.virtualNsMax;
+    return 'virtual-time';
+  }
+
+  /** The runnable guest with the least local time, or -1. */
+  private firstRunnable(): number {
+    let first = -1;
+    let firstNs = Infinity;
+    for (let node = 0; node < this.lives.length; node++) {
+      const life = this.lives[node] as NodeLife;
+      if (life.status !== 'runnable' || life.localNs >= firstNs) continue;
+      first = node;
+      firstNs = life.localNs;
+    }
+    return first;
+  }
+
+  /**
+   * The earliest time at which anything could still reach the guest: the first queued event, any
+   * other runnable guest's clock plus the least time a packet takes to it, or the limit. Besides,
+   * all guests stop at the whole multiples of QUANTUM_NS_MAX, where checkpoints are exact.
+   */
+  private horizonNs(node: number): VirtualNs {
+    let othersNs = Infinity;
+    for (let other = 0; other < this.lives.length; other++) {
+      const life = this.lives[other] as NodeLife;
+      if (other !== node && life.status === 'runnable') othersNs = Math.min(othersNs, life.localNs);
+    }
+    const gridNs = (Math.floor(this.life(node).localNs / QUANTUM_NS_MAX) + 1) * QUANTUM_NS_MAX;
+    return Math.min(
+      gridNs,
+      this.queue.peekNs(),
+      othersNs + this.network.lookaheadNs(node),
+      this.scenario.plan.limits.virtualNsMax,
+    );
+  }
+
+  private resume(node: number): Step {
+    const life = this.lives[node] as NodeLife;
+    const port = this.ports[node] as NodePort;
+    this.now = Math.max(this.now, life.localNs);
+    port.nowNs = life.localNs;
+    port.horizonNs = this.horizonNs(node);
+    assert(port.horizonNs > life.localNs, 'a guest is resumed before its horizon');
+    this.running = node;
+    this.quantumCount++;
+    life.wait = null;
+    return { kind: 'resume', node, outcome: { reason: life.reason, atNs: life.localNs } };
+  }
+
+  /** Queues an event, and brings the running guest's horizon nearer if it could be reached. */
+  private schedule(atNs: VirtualNs, consumer: number, producer: number, event: WorldEvent): void {
+    this.queue.push(atNs, consumer, producer, event);
+    if (this.running < 0) return;
+    const port = this.ports[this.running] as NodePort;
+    const direct = consumer === this.running || consumer < 0;
+    const reachNs = direct ? atNs : atNs + this.network.lookaheadNs(this.running);
+    if (reachNs < port.horizonNs) port.horizonNs = reachNs;
+  }
+
+  private handle(queued: QueuedEvent<WorldEvent>): void {
+    const { atNs, consumer, payload } = queued;
+    if (consumer >= 0 && atNs < this.life(consumer).observedNs) {
+      throw new SimError({
+        code: 'crash/late-delivery',
+        message: `a delivery is due at ${formatTime(atNs)}, but its consumer has observed ${formatTime(this.life(consumer).observedNs)}`,
+        place: `node ${this.nameOf(consumer)}`,
+        remedy: 'this is a defect of the simulator; please report it with the bundle',
+      });
+    }
+    this.now = Math.max(this.now, atNs);
+    this.actingNs = atNs;
+    switch (payload.kind) {
+      case 'network':
+        this.network.handle(payload.event, atNs);
+        return this.wakeIfReady(consumer, atNs);
+      case 'deadline':
+        return this.deadline(consumer, atNs);
+      case 'start':
+        return this.start(consumer, atNs);
+      case 'plan': {
+        const name = encodeUtf8(this.plan.eventName(payload.index));
+        const phase = payload.phase === 'fire' ? 1 : 0;
+        this.events.append(this.kinds.plan, -1, atNs, digest32(name), phase);
+        this.plan.handle(payload.index, payload.phase, atNs);
+        return;
+      }
+    }
+  }
+
+  private start(node: number, atNs: VirtualNs): void {
+    const life = this.lives[node] as NodeLife;
+    if (isAlive(life.status)) return;
+    this.network.setUp(node, true);
+    const again = life.lives > 0;
+    Object.assign(life, { ...newLife(), lives: life.lives + 1, observedNs: life.observedNs });
+    life.status = 'runnable';
+    life.localNs = atNs;
+    life.deadlineQueuedNs = -1;
+    this.pending.push({ kind: 'start', node });
+    this.events.append(this.kinds.start, node, atNs, life.lives, 0);
+    this.note({ atNs, node, kind: again ? 'restart' : 'start', text: again ? 'restart' : 'start' });
+  }
+
+  private wait(node: number, life: NodeLife, wait: Wait): void {
+    if (this.network.stack(node).isReady(wait.interests)) {
+      life.reason = 'ready';
+      return;
+    }
+    if (wait.deadlineNs !== null && wait.deadlineNs <= life.localNs) {
+      life.reason = 'deadline';
+      return;
+    }
+    life.status = 'waiting';
+    life.wait = wait;
+    if (wait.deadlineNs !== null) this.queueDeadline(node, life, wait.deadlineNs);
+  }
+
+  /** One deadline event a node is enough: the earliest; it is queued again when it comes too early. */
+  private queueDeadline(node: number, life: NodeLife, atNs: VirtualNs): void {
+    if (life.deadlineQueuedNs >= 0 && life.deadlineQueuedNs <= atNs) return;
+    life.deadlineQueuedNs = atNs;
+    this.schedule(atNs, node, node, { kind: 'deadline' });
+  }
+
+  private deadline(node: number, atNs: VirtualNs): void {
+    const life = this.lives[node] as NodeLife;
+    if (life.deadlineQueuedNs !== atNs) return;
+    life.deadlineQueuedNs = -1;
+    const deadlineNs = life.wait?.deadlineNs ?? null;
+    if (life.status !== 'waiting' || deadlineNs === null) return;
+    if (deadlineNs > atNs) this.queueDeadline(node, life, deadlineNs);
+    else this.wake(life, 'deadline', atNs);
+  }
+
+  private wakeIfReady(node: number, atNs: VirtualNs): void {
+    const life = this.lives[node] as NodeLife;
+    if (life.status !== 'waiting' || life.wait === null) return;
+    if (this.network.stack(node).isReady(life.wait.interests)) this.wake(life, 'ready', atNs);
+  }
+
+  private wake(life: NodeLife, reason: 'ready' | 'deadline', atNs: VirtualNs): void {
+    life.status = 'runnable';
+    life.reason = reason;
+    life.localNs = Math.max(life.localNs, atNs, life.pausedUntilNs);
+  }
+
+  private exit(node: number, life: NodeLife, code: number): void {
+    life.status = 'exited';
+    life.exitCode = code;
+    this.endLife(node);
+    this.events.append(this.kinds.exit, node, life.localNs, 0, code);
+    this.note({ atNs: life.localNs, node, kind: 'exit', text: `exit ${code}` });
+    this.checker.exit(node, code, life.localNs);
+  }
+
+  private trap(node: number, life: NodeLife, code: string, message: string): void {
+    life.status = 'trapped';
+    this.endLife(node);
+    this.events.append(this.kinds.trap, node, life.localNs, digest32(encodeUtf8(code)), 0);
+    this.note({ atNs: life.localNs, node, kind: 'trap', text: `${code}: ${message}` });
+    this.checker.trap(node, code, message, life.localNs);
+  }
+
+  /** The guest is gone of itself: its sockets close as its operating system would close them. */
+  private endLife(node: number): void {
+    this.consoles.close(node, this.life(node).localNs);
+    this.network.stack(node).closeAll(this.life(node).localNs);
+    this.pending.push({ kind: 'stop', node });
+  }
+
+  private crash(node: number, atNs: VirtualNs): void {
+    const life = this.lives[node] as NodeLife;
+    if (!isAlive(life.status)) return;
+    life.status = 'crashed';
+    life.wait = null;
+    life.localNs = Math.max(life.localNs, atNs);
+    this.consoles.close(node, this.life(node).localNs);
+    this.network.setUp(node, false);
+    const stream = this.decisions.stream(`node/${this.nameOf(node)}/disk/crash`);
+    const files = this.files[node] as FileSystem;
+    files.crash((arity) => this.decisions.decide(stream, atNs, arity));
+    this.pending.push({ kind: 'stop', node });
+    this.events.append(this.kinds.crash, node, atNs, life.lives, 0);
+    this.note({ atNs, node, kind: 'crash', text: 'crash' });
+  }
+
+  private restart(node: number, atNs: VirtualNs): void {
+    if (!isAlive(this.life(node).status)) this.schedule(atNs, node, -1, { kind: 'start' });
+  }
+
+  private pause(node: number, untilNs: VirtualNs, atNs: VirtualNs): void {
+    const life = this.lives[node] as NodeLife;
+    if (!isAlive(life.status)) return;
+    life.pausedUntilNs = Math.max(life.pausedUntilNs, untilNs);
+    if (life.status === 'runnable') life.localNs = Math.max(life.localNs, untilNs);
+    this.events.append(this.kinds.pause, node, atNs, 0, untilNs - atNs);
+    this.note({ atNs, node, kind: 'pause', text: `pause for ${formatSpan(untilNs - atNs)}` });
+  }
+
+  private degrade(action: Extract<ActionDef, { kind: 'degrade' }>, atNs: VirtualNs): void {
+    this.network.degrade(action.nodes, action.loss, action.extraLatencyNs);
+    const text = `degrade: loss ${action.loss} millionths, latency +${formatSpan(action.extraLatencyNs)}`;
+    this.note({ atNs, node: -1, kind: 'network', text });
+  }
+
+  private localNow(): VirtualNs {
+    return this.running < 0 ? this.actingNs : (this.ports[this.running] as NodePort).nowNs;
+  }
+
+  private nameOf(node: number): string {
+    return (this.scenario.world.nodes[node] as NodeDef).name;
+  }
+
+  private describePairs(pairs: readonly (readonly [number, number])[]): string {
+    const shown = pairs.slice(0, 6).map(([from, to]) => `${this.nameOf(from)}→${this.nameOf(to)}`);
+    return pairs.length > 6 ? `${shown.join(' ')} and ${pairs.length - 6} more` : shown.join(' ');
+  }
+
+  private note(note: Note): void {
+    if (this.noteList.length < NOTES_MAX) this.noteList.push(note);
+  }
+}

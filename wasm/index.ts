@@ -1,0 +1,4 @@
+/** The WebAssembly guest engine. Other folders import it through here. */
+export { WasmEngine } from './runtime/engine.ts';
+export { WasmGuest, type WasmGuestState } from './runtime/wasm-guest.ts';
+export type { PreparedProgram } from './runtime/prepared.ts';

@@ -1,0 +1,145 @@
+import {
+  assert,
+  encodeCanonical,
+  RollingDigest,
+  type Effect,
+  type Guest,
+  type GuestImage,
+  type GuestPort,
+  type Outcome,
+} from '../../sim/index.ts';
+import { CONTROL } from '../instrument/layout.ts';
+import type { Linked } from './link.ts';
+import { Machine, type MachineState } from './machine.ts';
+import { loadGlobals, saveGlobals, type PreparedProgram } from './prepared.ts';
+import { captureTables, restoreTables, type TableImage } from './tables.ts';
+
+const IMAGE_KIND = 'wasm';
+const IMAGE_VERSION = 1;
+const WASM_PAGE_BYTES = 65536;
+const PRISTINE: ReadonlyMap<number, Uint8Array> = new Map();
+
+/** What an image holds besides pages, as canonical plain data. */
+export interface WasmGuestState {
+  readonly machine: MachineState;
+  /** The memory's size as the guest sees it, in 64 KiB pages. */
+  readonly guestPages: number;
+  /** The saved frames: the top of the shadow stack, up to its start. */
+  readonly frames: Uint8Array;
+  /** Control words, segment flags and globals. */
+  readonly control: Uint8Array;
+  readonly tables: readonly TableImage[];
+  readonly host: unknown;
+}
+
+/** A guest of compiled WebAssembly: a preview 1 module or a preview 2 component. */
+export class WasmGuest implements Guest {
+  private readonly program: PreparedProgram;
+  private readonly machine: Machine;
+  private linked: Linked;
+  private disposed = false;
+
+  constructor(program: PreparedProgram, port: GuestPort, nsPerThousandInstructions: number) {
+    this.program = program;
+    this.machine = new Machine(program, port, nsPerThousandInstructions);
+    this.linked = program.acquire();
+    this.machine.attach(this.linked);
+  }
+
+  /** Instructions executed since the start. */
+  get instructions(): number {
+    return this.machine.executed();
+  }
+
+  resume(outcome: Outcome): Effect {
+    assert(!this.disposed, 'a guest is not used after its end');
+    return this.machine.resume(outcome);
+  }
+
+  capture(): GuestImage {
+    const pages = this.machine.pages.capture();
+    return { kind: IMAGE_KIND, version: IMAGE_VERSION, pages, state: this.captureState() };
+  }
+
+  restore(image: GuestImage): void {
+    assert(image.kind === IMAGE_KIND && image.version === IMAGE_VERSION, 'an image of this kind');
+    const state = image.state as WasmGuestState;
+    this.fitMemory(state.guestPages);
+    this.machine.pages.restore(image.pages);
+    this.restoreControl(state.control, state.frames);
+    restoreTables(this.program.modules, this.linked, state.tables);
+    this.machine.restoreState(state.machine);
+    this.machine.host.restore(state.host);
+  }
+
+  digest(): string {
+    const digest = new RollingDigest();
+    this.machine.pages.digest(digest);
+    digest.update(encodeCanonical(this.captureState()));
+    return digest.hex();
+  }
+
+  dispose(): void {
+    if (this.disposed) return;
+    this.disposed = true;
+    this.giveBack();
+  }
+
+  private captureState(): WasmGuestState {
+    const { layout, controlBytes } = this.program;
+    saveGlobals(this.linked);
+    const { buffer } = this.linked.memory;
+    const control = new Uint8Array(buffer, layout.controlBase, controlBytes).slice();
+    const words = new Int32Array(control.buffer, 0, 4);
+    // The fuel word only says how much was granted; the clock's state counts what was executed.
+    words[CONTROL.fuel] = 0;
+    const shadowSp = words[CONTROL.shadowSp] as number;
+    return {
+      machine: this.machine.captureState(),
+      guestPages: this.guestPages(),
+      frames: new Uint8Array(buffer, shadowSp, layout.shadowStackTop - shadowSp).slice(),
+      control,
+      tables: captureTables(this.program.modules, this.linked),
+      host: this.machine.host.capture(),
+    };
+  }
+
+  private restoreControl(control: Uint8Array, frames: Uint8Array): void {
+    const { layout } = this.program;
+    const { buffer } = this.linked.memory;
+    new Uint8Array(buffer, layout.controlBase).set(control);
+    new Uint8Array(buffer).set(frames, layout.shadowStackTop - frames.length);
+    loadGlobals(this.linked);
+  }
+
+  private guestPages(): number {
+    const { byteLength } = this.linked.memory.buffer;
+    return (byteLength - this.program.layout.guestBaseBytes) / WASM_PAGE_BYTES;
+  }
+
+  /** Memory grows but never shrinks: an image with less memory moves to other instances. */
+  private fitMemory(guestPages: number): void {
+    if (this.guestPages() > guestPages) {
+      this.giveBack();
+      this.linked = this.program.acquire();
+      this.machine.attach(this.linked);
+    }
+    const missing = guestPages - this.guestPages();
+    assert(missing >= 0, 'an image has at least the memory of a fresh guest');
+    if (missing === 0) return;
+    this.linked.memory.grow(missing);
+    this.machine.refresh();
+  }
+
+  /** Instances that did not grow go back to the pool, made pristine; others are dropped. */
+  private giveBack(): void {
+    const { program, linked } = this;
+    if (this.guestPages() !== program.layout.memory.guestPagesMin) return;
+    if (this.program.modules.some(({ layout }) => layout.tables.some((table) => table.mutates))) {
+      return;
+    }
+    this.machine.pages.restore(PRISTINE);
+    this.restoreControl(program.pristineControl(), new Uint8Array(0));
+    program.release(linked);
+  }
+}
