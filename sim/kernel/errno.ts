@@ -1,7 +1,7 @@
 /**
- * Error numbers of the simulated operating system: those of WASI preview 1 (WebAssembly/WASI,
- * legacy/preview1/docs.md, `errno`), so that preview 1 guests see them unchanged. Methods of file
- * systems and sockets return a value of at least 0, or one of these negated.
+ * Error numbers of the simulated system calls: those of WASI snapshot preview 1 (type `errno` of
+ * its witx), then the address look-up errors with which WasmEdge extends them. Functions that can
+ * fail in an expected way return a value of at least 0, or one of these negated.
  */
 export const ERRNO = {
   SUCCESS: 0,
@@ -81,4 +81,24 @@ export const ERRNO = {
   TXTBSY: 74,
   XDEV: 75,
   NOTCAPABLE: 76,
+  AIADDRFAMILY: 77,
+  AIAGAIN: 78,
+  AIBADFLAG: 79,
+  AIFAIL: 80,
+  AIFAMILY: 81,
+  AIMEMORY: 82,
+  AINODATA: 83,
+  AINONAME: 84,
+  AISERVICE: 85,
+  AISOCKTYPE: 86,
+  AISYSTEM: 87,
 } as const;
+
+export type ErrnoName = keyof typeof ERRNO;
+
+const NAMES = Object.keys(ERRNO);
+
+/** The name of an error number, without sign, for messages: `NOENT`; `errno 99` when unknown. */
+export function errnoName(errno: number): string {
+  return NAMES[Math.abs(errno)] ?? `errno ${Math.abs(errno)}`;
+}
