@@ -1,5 +1,7 @@
 import { defineConfig } from 'vitest/config';
 
+const inCi = process.env.CI === 'true';
+
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
@@ -7,5 +9,8 @@ export default defineConfig({
     hookTimeout: 120_000,
     pool: 'forks',
     maxWorkers: 2,
+    reporters: inCi
+      ? ['default', ['json', { outputFile: '.athanor/reports/fast.json' }]]
+      : ['default'],
   },
 });
