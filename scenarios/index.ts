@@ -1,0 +1,21 @@
+/** Scenarios: their text, their schema, their built-in set. Other folders import from here. */
+export { scenario, ScenarioBuilder } from './builder.ts';
+export {
+  compileScenario,
+  NO_TRAP,
+  type CompiledScenario,
+  type CompileResult,
+  type ScenarioFiles,
+  type SourceFile,
+} from './compile.ts';
+export {
+  builtinScenarioNames,
+  builtinScenarioText,
+  INPUT_BYTES_MAX,
+  LocalFiles,
+  readInput,
+} from './files.ts';
+export { loadScenarioBytes, loadScenarioText } from './load.ts';
+export { packageRoot } from './package-root.ts';
+export { scenarioSchema, type ScenarioText } from './schema.ts';
+export { didYouMean } from './suggest.ts';
