@@ -401,7 +401,7 @@ export class Simulation {
   private nodeResults(): readonly NodeResult[] {
     return this.options.scenario.world.nodes.map(({ name }, node) => {
       const { status, exitCode, lives } = this.world.life(node);
-      const alive = status === 'runnable' || status === 'waiting' || status === 'starting';
+      const alive = status === 'runnable' || status === 'waiting';
       return {
         name,
         status: alive ? 'running' : status,

@@ -4,7 +4,6 @@ import type { VirtualNs } from '../kernel/units.ts';
 /** Where a node stands. */
 export type NodeStatus =
   | 'unstarted'
-  | 'starting' // the driver has yet to make the guest
   | 'runnable'
   | 'waiting'
   | 'exited'
@@ -48,5 +47,5 @@ export function newLife(): NodeLife {
 
 /** Whether a guest of this status exists and has not ended. */
 export function isAlive(status: NodeStatus): boolean {
-  return status === 'runnable' || status === 'waiting' || status === 'starting';
+  return status === 'runnable' || status === 'waiting';
 }

@@ -14,7 +14,7 @@ import { PropertyChecker, type CheckerState, type PropertyResult } from '../prop
 import { FileSystem } from '../storage/file-system.ts';
 import { Consoles, type ConsolesState } from './consoles.ts';
 import { loadFiles } from './initial-files.ts';
-import { isAlive, newLife, type NodeLife } from './node-life.ts';
+import { isAlive, newLife, type NodeLife, type NodeStatus } from './node-life.ts';
 import { NodePort } from './node-port.ts';
 import { PlanRunner, type PlanPhase, type PlanTarget } from './plan-runner.ts';
 import { NOTES_MAX, type Note } from './timeline.ts';
@@ -110,6 +110,8 @@ export class World {
   private actingNs: VirtualNs = 0;
   private quantumCount = 0;
   private ended: EndReason | null = null;
+  /** The nodes of status `runnable`, in no order: mostly few of many. */
+  private runnable: number[] = [];
   /** The guest whose slice is under way, or -1. */
   private running = -1;
 
@@ -281,6 +283,7 @@ export class World {
     this.events.restore(state.events);
     this.queue.restore(state.queue);
     this.lives = state.lives.map((life) => ({ ...life }));
+    this.runnable = this.lives.flatMap(({ status }, node) => (status === 'runnable' ? [node] : []));
     this.pending = state.pending.slice();
     this.network.restore(state.network);
     this.files.forEach((files, index) => files.restore(state.files[index]));
@@ -364,17 +367,25 @@ export class World {
     return 'virtual-time';
   }
 
-  /** The runnable guest with the least local time, or -1. */
+  /** The runnable guest with the least local time, then the least index; or -1. */
   private firstRunnable(): number {
     let first = -1;
     let firstNs = Infinity;
-    for (let node = 0; node < this.lives.length; node++) {
-      const life = this.lives[node] as NodeLife;
-      if (life.status !== 'runnable' || life.localNs >= firstNs) continue;
+    for (const node of this.runnable) {
+      const { localNs } = this.lives[node] as NodeLife;
+      if (localNs > firstNs || (localNs === firstNs && node > first)) continue;
       first = node;
-      firstNs = life.localNs;
+      firstNs = localNs;
     }
     return first;
+  }
+
+  private setStatus(node: number, status: NodeStatus): void {
+    const life = this.lives[node] as NodeLife;
+    const place = this.runnable.indexOf(node);
+    if (status === 'runnable' && place < 0) this.runnable.push(node);
+    else if (status !== 'runnable' && place >= 0) this.runnable.splice(place, 1);
+    life.status = status;
   }
 
   /**
@@ -384,9 +395,8 @@ export class World {
    */
   private horizonNs(node: number): VirtualNs {
     let othersNs = Infinity;
-    for (let other = 0; other < this.lives.length; other++) {
-      const life = this.lives[other] as NodeLife;
-      if (other !== node && life.status === 'runnable') othersNs = Math.min(othersNs, life.localNs);
+    for (const other of this.runnable) {
+      if (other !== node) othersNs = Math.min(othersNs, this.life(other).localNs);
     }
     const gridNs = (Math.floor(this.life(node).localNs / QUANTUM_NS_MAX) + 1) * QUANTUM_NS_MAX;
     return Math.min(
@@ -456,7 +466,7 @@ export class World {
     this.network.setUp(node, true);
     const again = life.lives > 0;
     Object.assign(life, { ...newLife(), lives: life.lives + 1, observedNs: life.observedNs });
-    life.status = 'runnable';
+    this.setStatus(node, 'runnable');
     life.localNs = atNs;
     life.deadlineQueuedNs = -1;
     this.pending.push({ kind: 'start', node });
@@ -473,7 +483,7 @@ export class World {
       life.reason = 'deadline';
       return;
     }
-    life.status = 'waiting';
+    this.setStatus(node, 'waiting');
     life.wait = wait;
     if (wait.deadlineNs !== null) this.queueDeadline(node, life, wait.deadlineNs);
   }
@@ -492,23 +502,24 @@ export class World {
     const deadlineNs = life.wait?.deadlineNs ?? null;
     if (life.status !== 'waiting' || deadlineNs === null) return;
     if (deadlineNs > atNs) this.queueDeadline(node, life, deadlineNs);
-    else this.wake(life, 'deadline', atNs);
+    else this.wake(node, 'deadline', atNs);
   }
 
   private wakeIfReady(node: number, atNs: VirtualNs): void {
     const life = this.lives[node] as NodeLife;
     if (life.status !== 'waiting' || life.wait === null) return;
-    if (this.network.stack(node).isReady(life.wait.interests)) this.wake(life, 'ready', atNs);
+    if (this.network.stack(node).isReady(life.wait.interests)) this.wake(node, 'ready', atNs);
   }
 
-  private wake(life: NodeLife, reason: 'ready' | 'deadline', atNs: VirtualNs): void {
-    life.status = 'runnable';
+  private wake(node: number, reason: 'ready' | 'deadline', atNs: VirtualNs): void {
+    const life = this.lives[node] as NodeLife;
+    this.setStatus(node, 'runnable');
     life.reason = reason;
     life.localNs = Math.max(life.localNs, atNs, life.pausedUntilNs);
   }
 
   private exit(node: number, life: NodeLife, code: number): void {
-    life.status = 'exited';
+    this.setStatus(node, 'exited');
     life.exitCode = code;
     this.endLife(node);
     this.events.append(this.kinds.exit, node, life.localNs, 0, code);
@@ -517,7 +528,7 @@ export class World {
   }
 
   private trap(node: number, life: NodeLife, code: string, message: string): void {
-    life.status = 'trapped';
+    this.setStatus(node, 'trapped');
     this.endLife(node);
     this.events.append(this.kinds.trap, node, life.localNs, digest32(encodeUtf8(code)), 0);
     this.note({ atNs: life.localNs, node, kind: 'trap', text: `${code}: ${message}` });
@@ -534,7 +545,7 @@ export class World {
   private crash(node: number, atNs: VirtualNs): void {
     const life = this.lives[node] as NodeLife;
     if (!isAlive(life.status)) return;
-    life.status = 'crashed';
+    this.setStatus(node, 'crashed');
     life.wait = null;
     life.localNs = Math.max(life.localNs, atNs);
     this.consoles.close(node, this.life(node).localNs);

@@ -15,7 +15,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   sim: [],
   wasm: ['sim'],
   scenarios: ['sim'],
-  guests: [],
+  guests: ['sim'],
   cli: ['sim', 'wasm', 'scenarios', 'guests'],
   bench: ['sim', 'wasm', 'scenarios', 'guests', 'cli'],
   test: ['sim', 'wasm', 'scenarios', 'guests', 'cli', 'bench'],

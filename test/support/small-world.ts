@@ -1,0 +1,138 @@
+import {
+  NS_PER_MS,
+  NS_PER_S,
+  World,
+  type EventDef,
+  type Guest,
+  type GuestImage,
+  type GuestPort,
+  type LinkDef,
+  type NodeDef,
+  type PropertyDef,
+  type ScenarioDef,
+  type Step,
+  type Until,
+  type WorldState,
+} from '../../sim/index.ts';
+
+export interface SmallOptions {
+  readonly names: readonly string[];
+  readonly make: (port: GuestPort, node: number) => Guest;
+  readonly seed?: number;
+  readonly events?: readonly EventDef[];
+  readonly properties?: readonly PropertyDef[];
+  readonly until?: Until;
+  readonly link?: Partial<LinkDef>;
+  readonly virtualNsMax?: number;
+  readonly quantaMax?: number;
+}
+
+/** A scenario of full mesh, without images: its guests are made by the test. */
+export function smallScenario(options: SmallOptions): ScenarioDef {
+  const { names } = options;
+  const nodes = names.map((name): NodeDef => ({
+    name,
+    guest: { kind: 'wasm', image: '0'.repeat(64), label: 'test' },
+    args: [],
+    env: [],
+    files: [],
+    nsPerThousandInstructions: 1000,
+    memoryPagesMax: 16,
+    startNs: 0,
+  }));
+  const links = names.flatMap((_, from) => {
+    return names.flatMap((__, to): LinkDef[] => {
+      if (from === to) return [];
+      const link = { latencyNs: 5 * NS_PER_MS, jitterNs: 0, loss: 0, bandwidth: null };
+      return [{ from, to, ...link, ...options.link }];
+    });
+  });
+  return {
+    name: 'small',
+    seed: null,
+    world: { nodes, links },
+    plan: {
+      events: options.events ?? [],
+      until: options.until ?? 'quiescence',
+      limits: {
+        virtualNsMax: options.virtualNsMax ?? 60 * NS_PER_S,
+        quantaMax: options.quantaMax ?? 1_000_000,
+      },
+    },
+    properties: options.properties ?? [],
+  };
+}
+
+export interface SmallCheckpoint {
+  readonly world: WorldState;
+  readonly guests: readonly (GuestImage | null)[];
+}
+
+/** The loop over a world whose guests a test makes. */
+export class SmallWorld {
+  readonly world: World;
+  readonly consoles: string[];
+  readonly steps: Step['kind'][] = [];
+  private readonly options: SmallOptions;
+  private guests: (Guest | null)[];
+
+  constructor(options: SmallOptions) {
+    this.options = options;
+    this.consoles = options.names.map(() => '');
+    this.guests = options.names.map(() => null);
+    this.world = new World({
+      scenario: smallScenario(options),
+      seed: options.seed ?? 1,
+      onDecisionFrame: () => undefined,
+      onEventFrame: () => undefined,
+      onConsole: (node, _descriptor, bytes) => {
+        this.consoles[node] += Buffer.from(bytes).toString();
+      },
+      onLine: () => undefined,
+    });
+  }
+
+  /** One step; false at the end. */
+  step(): boolean {
+    const step = this.world.next();
+    this.steps.push(step.kind);
+    if (step.kind === 'end') return false;
+    if (step.kind === 'start') {
+      const port = this.world.ports[step.node] as GuestPort;
+      this.guests[step.node] = this.options.make(port, step.node);
+    } else if (step.kind === 'stop') {
+      this.guests[step.node] = null;
+    } else {
+      const guest = this.guests[step.node] as Guest;
+      this.world.apply(guest.resume(step.outcome));
+    }
+    return true;
+  }
+
+  run(): this {
+    while (this.step());
+    return this;
+  }
+
+  /** The chains of both logs: equal if and only if the runs were equal. */
+  chains(): string {
+    return `${this.world.decisions.log.chain()} ${this.world.events.log.chain()}`;
+  }
+
+  capture(): SmallCheckpoint {
+    return {
+      world: structuredClone(this.world.capture()),
+      guests: this.guests.map((guest) => guest?.capture() ?? null),
+    };
+  }
+
+  restore(checkpoint: SmallCheckpoint): void {
+    this.world.restore(structuredClone(checkpoint.world));
+    this.guests = checkpoint.guests.map((image, node) => {
+      if (image === null) return null;
+      const guest = this.options.make(this.world.ports[node] as GuestPort, node);
+      guest.restore(image);
+      return guest;
+    });
+  }
+}
