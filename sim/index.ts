@@ -31,3 +31,4 @@ export * from './explore/describe.ts';
 export * from './world/timeline.ts';
 export * from './world/world.ts';
 export * from './world/node-port.ts';
+export * from './storage/file-system.ts';

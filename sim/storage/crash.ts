@@ -1,0 +1,68 @@
+import { assert } from '../kernel/assert.ts';
+import type { DirectoryEntry } from './directory.ts';
+import type { DirectoryNode, Inode, Node } from './inode.ts';
+import type { EntryJournal, SettledSlot } from './journal.ts';
+import { ROOT, type NodeTable } from './node-table.ts';
+
+/** See FileSystem.crash. */
+export function loseVolatileState(
+  table: NodeTable,
+  journal: EntryJournal,
+  decide: (arity: number) => number,
+): void {
+  settleEntries(table, journal.settle(decide));
+  const reached = countNames(table);
+  for (const node of reached) {
+    if (node.kind !== 'file') continue;
+    if (node.dirty && decide(2) === 1) {
+      node.durable = { content: node.content.version(), times: node.times };
+    } else {
+      if (node.dirty) node.content.reset(node.durable.content);
+      node.times = node.durable.times;
+    }
+    node.dirty = false;
+  }
+  table.replace(reached, table.next);
+}
+
+function settleEntries(table: NodeTable, slots: readonly SettledSlot[]): void {
+  const byDirectory = new Map<Inode, Map<string, DirectoryEntry | null>>();
+  for (const { directory, name, entry } of slots) {
+    let settled = byDirectory.get(directory);
+    if (settled === undefined) byDirectory.set(directory, (settled = new Map()));
+    settled.set(name, entry);
+  }
+  for (const [inode, settled] of byDirectory) {
+    const { directory } = table.get(inode) as DirectoryNode;
+    const kept = directory.entries().filter((entry) => !settled.has(entry.name));
+    const put = [...settled.values()].filter((entry) => entry !== null);
+    directory.replace([...kept, ...put], directory.lastCookie);
+  }
+}
+
+/** Counts names anew from the root on; returns the nodes that have any, by inode. */
+function countNames(table: NodeTable): Node[] {
+  for (const node of table.all()) {
+    node.names = 0;
+    node.retained = 0;
+    node.pinned = 0;
+    table.touch(node);
+  }
+  const reached = new Set<Node>();
+  const root = table.get(ROOT) as DirectoryNode;
+  root.names = 1;
+  reached.add(root);
+  // A Set's iteration includes what is added meanwhile.
+  for (const node of reached) {
+    if (node.kind !== 'directory') continue;
+    for (const { inode } of node.directory.entries()) {
+      const child = table.get(inode);
+      child.names++;
+      reached.add(child);
+      if (child.kind !== 'directory') continue;
+      assert(child.names === 1, 'a directory has one name');
+      child.parent = node.inode;
+    }
+  }
+  return [...reached].sort((one, other) => one.inode - other.inode);
+}
