@@ -179,18 +179,12 @@ export class Decisions {
       log.end();
     }
     const header = (stream.index + 1) * 16 + door * 2;
-    if (arity === stream.arity) {
-      log.putUnsigned(header);
-    } else {
-      log.putUnsigned(header + 1);
-      log.putUnsigned(arity);
-      stream.arity = arity;
-    }
-    log.putUnsigned(choice);
-    log.putSigned(atNs - this.lastNs);
-    this.lastNs = atNs;
+    const changed = arity !== stream.arity;
+    stream.arity = arity;
     stream.ordinal++;
     this.count++;
-    log.end();
+    const changeNs = atNs - this.lastNs;
+    this.lastNs = atNs;
+    log.putNumbers(changed ? header + 1 : header, changed ? arity : -1, choice, changeNs);
   }
 }

@@ -53,13 +53,16 @@ export function draw53(key: StreamKey, ordinal: number, lane: number): number {
  */
 export function drawUniform(key: StreamKey, ordinal: number, arity: number): number {
   if (arity <= 1) return 0;
-  if (arity <= 0x1_0000_0000) {
-    const limit = 0x1_0000_0000 - (0x1_0000_0000 % arity);
+  if (arity < 0x1_0000_0000) {
     for (let lane = 0; ; lane++) {
       const value = draw32(key, ordinal, lane);
-      if (value < limit) return value % arity;
+      // Below 2^32 - arity a value is surely below the limit, which is dear to compute.
+      if (value < 0x1_0000_0000 - arity || value < 0x1_0000_0000 - (0x1_0000_0000 % arity)) {
+        return (value >>> 0) % (arity >>> 0);
+      }
     }
   }
+  if (arity === 0x1_0000_0000) return draw32(key, ordinal, 0);
   const limit = 2 ** 53 - (2 ** 53 % arity);
   for (let lane = 0; ; lane++) {
     const value = draw53(key, ordinal, lane);

@@ -71,14 +71,10 @@ export class EventLog {
       log.putText(kind.name);
       log.end();
     }
-    log.putUnsigned(kind.index + 1);
-    log.putUnsigned(guest + 1);
-    log.putSigned(atNs - this.lastNs);
-    log.putWord(input);
-    log.putSigned(result);
+    const changeNs = atNs - this.lastNs;
     this.lastNs = atNs;
     this.count++;
-    log.end();
+    log.putEvent(kind.index + 1, guest + 1, changeNs, input, result);
   }
 
   capture(): EventLogState {

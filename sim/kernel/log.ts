@@ -86,33 +86,34 @@ export class RecordLog {
 
   /** Appends a whole number, 0 to 2^53 - 1, in 7-bit groups, least first (LEB128). */
   putUnsigned(value: number): void {
-    let rest = value;
-    while (rest > 0x7fffffff) {
-      this.bytes[this.length++] = (rest % 128) | 128;
-      rest = Math.floor(rest / 128);
-    }
-    let small = rest | 0;
-    while (small > 127) {
-      this.bytes[this.length++] = (small & 127) | 128;
-      small >>>= 7;
-    }
-    this.bytes[this.length++] = small;
+    this.length = writeUnsigned(this.bytes, this.length, value);
   }
 
-  /** Appends an integer in (-2^52, 2^52) as sign in the lowest bit, then as `putUnsigned`. */
-  putSigned(value: number): void {
-    this.putUnsigned(value < 0 ? -2 * value - 1 : 2 * value);
-  }
-
-  /** Appends 32 bits, least significant byte first. */
-  putWord(value: number): void {
+  /**
+   * Appends whole numbers as `putUnsigned` does, the last one signed as in `zigzag`; a negative
+   * `second` is left out. Completes the record. The numbers of a decision, in one call.
+   */
+  putNumbers(first: number, second: number, third: number, signed: number): void {
     const bytes = this.bytes;
-    const at = this.length;
-    bytes[at] = value;
-    bytes[at + 1] = value >>> 8;
-    bytes[at + 2] = value >>> 16;
-    bytes[at + 3] = value >>> 24;
-    this.length = at + 4;
+    let at = writeUnsigned(bytes, this.length, first);
+    if (second >= 0) at = writeUnsigned(bytes, at, second);
+    at = writeUnsigned(bytes, at, third);
+    this.length = writeUnsigned(bytes, at, zigzag(signed));
+    this.end();
+  }
+
+  /** Appends two whole numbers, a signed one, 32 bits and a signed one: an event, in one call. */
+  putEvent(first: number, second: number, third: number, word: number, fifth: number): void {
+    const bytes = this.bytes;
+    let at = writeUnsigned(bytes, this.length, first);
+    at = writeUnsigned(bytes, at, second);
+    at = writeUnsigned(bytes, at, zigzag(third));
+    bytes[at] = word;
+    bytes[at + 1] = word >>> 8;
+    bytes[at + 2] = word >>> 16;
+    bytes[at + 3] = word >>> 24;
+    this.length = writeUnsigned(bytes, at + 4, zigzag(fifth));
+    this.end();
   }
 
   /** Appends a text of at most 1,024 bytes of UTF-8, its length first. */
@@ -192,4 +193,26 @@ function putHex(bytes: Uint8Array, at: number, hex: string): void {
   for (let index = 0; index < 8; index++) {
     bytes[at + index] = Number.parseInt(hex.slice(2 * index, 2 * index + 2), 16);
   }
+}
+
+/** An integer in (-2^52, 2^52) with its sign in the lowest bit. */
+function zigzag(value: number): number {
+  return value < 0 ? -2 * value - 1 : 2 * value;
+}
+
+/** Writes a whole number in 7-bit groups, least first; returns where it ends. */
+function writeUnsigned(bytes: Uint8Array, from: number, value: number): number {
+  let at = from;
+  let rest = value;
+  while (rest > 0x7fffffff) {
+    bytes[at++] = (rest % 128) | 128;
+    rest = Math.floor(rest / 128);
+  }
+  let small = rest | 0;
+  while (small > 127) {
+    bytes[at++] = small | 128;
+    small >>>= 7;
+  }
+  bytes[at] = small;
+  return at + 1;
 }
