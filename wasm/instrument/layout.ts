@@ -147,5 +147,10 @@ export const SEGMENT_FLAGS_BASE = CONTROL_BASE + 0x100;
 export const SEGMENT_FLAGS_BYTES = 0x3f00;
 export const GLOBALS_BASE = CONTROL_BASE + 0x4000;
 export const GLOBALS_BYTES_MAX = CONTROL_BYTES - 0x4000;
+/**
+ * Call depth by default. V8 gives about 984 KiB of stack; half of it is for the guest, the rest for
+ * the host's calls, deeper frames of the first compiler tier, and slow copies.
+ */
+export const DEPTH_BUDGET_BYTES = 512 * 1024;
 export const DIRTY_SPILL_BYTES = 256;
 export const PAGE_SHIFT = 12;

@@ -1,0 +1,119 @@
+import { tooLarge } from '../binary/errors.ts';
+import { LIMIT, MODE, type ParsedModule } from '../binary/module.ts';
+import { findHot, hasImportedTable, TRAIT, type HotSet, type Survey } from './call-graph.ts';
+import { neededHelpers, type HelperFunction } from './helpers.ts';
+import { RESERVE_BYTES, RESERVE_PAGES, SEGMENT_FLAGS_BYTES } from './layout.ts';
+import { TypeSpace, type ModulePlan } from './module-plan.ts';
+import type { InstrumentOptions } from './options.ts';
+
+/** Our imports stand behind the module's: `athanor.preempt` and `athanor.trap`. */
+export const ADDED_IMPORTS = 2;
+
+export interface Preparation {
+  readonly plan: ModulePlan;
+  readonly helpers: readonly HelperFunction[];
+}
+
+/** Fixes all index spaces before any code is written. */
+export function buildPlan(
+  module: ParsedModule,
+  survey: Survey,
+  parts: {
+    options: InstrumentOptions;
+    suspending: Uint8Array;
+    thunks: ReadonlyMap<number, number>;
+  },
+): Preparation {
+  const { options, suspending, thunks } = parts;
+  const hot = findHotFunctions(module, survey, options, suspending);
+  const helpers = neededHelpers({ module, uses: survey.opcodeUses, initPairs: survey.initPairs });
+  const firstHelper = module.functions.length + ADDED_IMPORTS;
+  const segmentFlags = flagSegments(module, survey);
+  const empty = emptySegments(module, segmentFlags);
+  const plan: ModulePlan = {
+    module,
+    options,
+    survey,
+    hot,
+    suspendingImports: suspending,
+    preemptIndex: module.importedFunctionCount,
+    trapIndex: module.importedFunctionCount + 1,
+    addedImportCount: ADDED_IMPORTS,
+    types: new TypeSpace(module.types),
+    helpers: new Map(helpers.map(({ name }, at) => [name, firstHelper + at])),
+    segmentFlags,
+    emptyData: empty.data,
+    emptyElements: empty.elements,
+    referenceTarget: (index) => thunks.get(index) ?? index,
+    resumeTable: module.tables.length,
+    memoryShift: module.memories.length > 0 ? RESERVE_BYTES : 0,
+    physicalPagesMax: guestPagesMax(module, options) + RESERVE_PAGES,
+  };
+  return { plan, helpers };
+}
+
+/** Pages that the guest may have at most. */
+export function guestPagesMax(module: ParsedModule, options: InstrumentOptions): number {
+  const memory = module.memories[0];
+  if (!memory) return 0;
+  const cap = Math.min(options.memoryPagesMax, LIMIT.pages - RESERVE_PAGES - 1);
+  if (memory.min > cap) {
+    throw tooLarge(module.sectionOffsets.get(5) ?? 0, 'pages of initial memory', cap);
+  }
+  return memory.max < 0 ? cap : Math.min(cap, memory.max);
+}
+
+function findHotFunctions(
+  module: ParsedModule,
+  survey: Survey,
+  options: InstrumentOptions,
+  suspending: Uint8Array,
+): HotSet {
+  const seeds: number[] = [];
+  if (options.suspend === 'none') return findHot(module, survey, seeds, false);
+  suspending.forEach((flag, index) => {
+    if (flag === 1) seeds.push(index);
+  });
+  if (options.suspend === 'anywhere') {
+    survey.traits.forEach((traits, index) => {
+      if ((traits & (TRAIT.loop | TRAIT.call)) !== 0) seeds.push(index);
+    });
+  }
+  const open = options.sharedState === 'import' || hasImportedTable(module);
+  return findHot(module, survey, seeds, open);
+}
+
+/** A flag byte for each passive segment that code both uses and drops. */
+function flagSegments(module: ParsedModule, survey: Survey): Map<string, number> {
+  const flags = new Map<string, number>();
+  const used = new Set<string>();
+  for (const pair of survey.initPairs) {
+    used.add(pair.includes(',') ? `elem${pair.split(',')[0]}` : `data${pair}`);
+  }
+  const add = (key: string, mode: number): void => {
+    if (mode !== MODE.passive || !used.has(key) || !survey.dropped.has(key)) return;
+    if (flags.size >= SEGMENT_FLAGS_BYTES) {
+      throw tooLarge(0, 'segments that are dropped', SEGMENT_FLAGS_BYTES);
+    }
+    flags.set(key, flags.size);
+  };
+  module.data.forEach(({ mode }, index) => add(`data${index}`, mode));
+  module.elements.forEach(({ mode }, index) => add(`elem${index}`, mode));
+  return flags;
+}
+
+function emptySegments(
+  module: ParsedModule,
+  flags: ReadonlyMap<string, number>,
+): { data: number; elements: Map<number, number> } {
+  const elements = new Map<number, number>();
+  let data = -1;
+  for (const key of flags.keys()) {
+    if (key.startsWith('data')) data = module.data.length;
+    else {
+      const { type } = module.elements[Number(key.slice(4))];
+      if (!elements.has(type)) elements.set(type, module.elements.length + elements.size);
+    }
+  }
+  return { data, elements };
+}

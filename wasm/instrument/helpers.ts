@@ -1,0 +1,288 @@
+import type { ParsedModule } from '../binary/module.ts';
+import { OP } from '../binary/opcodes.ts';
+import { functionType, isReference, TYPE, typeBytes, type FunctionType } from '../binary/types.ts';
+import { CodeWriter } from './code-writer.ts';
+import {
+  DIRTY_MAP_BASE,
+  GLOBALS_BASE,
+  PAGE_SHIFT,
+  RESERVE_BYTES,
+  RESERVE_PAGES,
+  SEGMENT_FLAGS_BASE,
+  TRAP,
+} from './layout.ts';
+import type { ModulePlan } from './module-plan.ts';
+
+/** A function of ours: its type and its body with local declarations. */
+export interface HelperFunction {
+  readonly name: string;
+  readonly type: FunctionType;
+  build(plan: ModulePlan): Uint8Array;
+}
+
+const I32 = TYPE.i32;
+const THREE = functionType([I32, I32, I32], []);
+/** Destinations above this wrap around when the reserve is added; they trap in any case. */
+const DESTINATION_MAX = 0x1_0000_0000 - 1 - RESERVE_BYTES;
+
+/** Which helpers a module needs, in order of their function indexes. */
+export function neededHelpers(plan: {
+  module: ParsedModule;
+  uses: Uint32Array;
+  initPairs: ReadonlySet<string>;
+}): HelperFunction[] {
+  const { module, uses, initPairs } = plan;
+  const list: HelperFunction[] = [];
+  if (uses[OP.memoryGrow] > 0) {
+    list.push({ name: 'grow', type: functionType([I32], [I32]), build: buildGrow });
+  }
+  if (uses[OP.memoryFill] > 0) list.push({ name: 'fill', type: THREE, build: buildFill });
+  if (uses[OP.memoryCopy] > 0) list.push({ name: 'copy', type: THREE, build: buildCopy });
+  for (const key of initPairs) {
+    const [segment, table] = key.split(',').map(Number);
+    if (key.includes(',')) {
+      list.push({
+        name: `tableInit${key}`,
+        type: THREE,
+        build: (full) => buildTableInit(full, segment, table),
+      });
+    } else {
+      list.push({ name: `init${key}`, type: THREE, build: (full) => buildInit(full, segment) });
+    }
+  }
+  const globals = savedGlobals(module);
+  if (globals.length > 0) {
+    const type = functionType([], []);
+    list.push({ name: 'save', type, build: () => buildSave(globals) });
+    list.push({ name: 'load', type, build: () => buildLoad(globals) });
+  }
+  return list;
+}
+
+export interface SavedGlobal {
+  readonly index: number;
+  readonly type: number;
+  /** From GLOBALS_BASE, or -1 for a reference. */
+  readonly offset: number;
+}
+
+/** The module's own mutable globals and their places in the globals area. */
+export function savedGlobals(module: ParsedModule): SavedGlobal[] {
+  const list: SavedGlobal[] = [];
+  let offset = 0;
+  module.globals.forEach(({ type, mutable }, index) => {
+    if (!mutable || index < module.importedGlobalCount) return;
+    if (isReference(type)) list.push({ index, type, offset: -1 });
+    else {
+      list.push({ index, type, offset });
+      offset += Math.max(8, typeBytes(type));
+    }
+  });
+  return list;
+}
+
+export function savedGlobalsBytes(globals: readonly SavedGlobal[]): number {
+  return globals.reduce(
+    (end, { offset, type }) =>
+      offset < 0 ? end : Math.max(end, offset + Math.max(8, typeBytes(type))),
+    0,
+  );
+}
+
+function begin(locals: readonly [count: number, type: number][]): CodeWriter {
+  const code = new CodeWriter(128);
+  code.u32(locals.length);
+  for (const [count, type] of locals) {
+    code.u32(count);
+    code.byte(type);
+  }
+  return code;
+}
+
+function finish(code: CodeWriter): Uint8Array {
+  code.end();
+  return code.view();
+}
+
+/** memory.grow; below the cap a refusal is the host's failure, not the guest's. */
+function buildGrow(plan: ModulePlan): Uint8Array {
+  const code = begin([[1, I32]]);
+  code.localGet(0);
+  code.byte(OP.memoryGrow);
+  code.byte(0);
+  code.localTee(1);
+  code.i32Const(-1);
+  code.byte(OP.i32Eq);
+  code.if();
+  // pagesMax - size < delta, unsigned: the guest asked for too much.
+  code.localGet(0);
+  code.i32Const(plan.physicalPagesMax);
+  code.byte(OP.memorySize);
+  code.byte(0);
+  code.byte(OP.i32Sub);
+  code.byte(OP.i32LeU);
+  code.if();
+  code.i32Const(TRAP.hostMemory);
+  code.call(plan.trapIndex);
+  code.byte(OP.unreachable);
+  code.end();
+  code.i32Const(-1);
+  code.byte(OP.return);
+  code.end();
+  code.localGet(1);
+  code.i32Const(RESERVE_PAGES);
+  code.byte(OP.i32Sub);
+  return finish(code);
+}
+
+/** Replaces the address in a local by the physical one; too high ones stay out of bounds. */
+function shiftAddress(code: CodeWriter, local: number): void {
+  code.i32Const(-1);
+  code.localGet(local);
+  code.i32Const(RESERVE_BYTES);
+  code.byte(OP.i32Add);
+  code.localGet(local);
+  code.i32Const(DESTINATION_MAX | 0);
+  code.byte(OP.i32GtU);
+  code.byte(OP.select);
+  code.localSet(local);
+}
+
+/** Marks the pages of `length` bytes at the physical address in `address`, after the write. */
+function markRange(
+  plan: ModulePlan,
+  code: CodeWriter,
+  locals: { address: number; length: number; page: number; last: number },
+): void {
+  if (!plan.options.dirtyPages) return;
+  const { address, length, page, last } = locals;
+  code.localGet(length);
+  code.if();
+  code.localGet(address);
+  code.i32Const(RESERVE_BYTES);
+  code.byte(OP.i32Sub);
+  code.localTee(page);
+  code.localGet(length);
+  code.byte(OP.i32Add);
+  code.i32Const(1);
+  code.byte(OP.i32Sub);
+  code.i32Const(PAGE_SHIFT);
+  code.byte(OP.i32ShrU);
+  code.localSet(last);
+  code.localGet(page);
+  code.i32Const(PAGE_SHIFT);
+  code.byte(OP.i32ShrU);
+  code.localTee(page);
+  code.i32Const(1);
+  code.access(OP.i32Store8, 0, DIRTY_MAP_BASE);
+  code.localGet(last);
+  code.i32Const(1);
+  code.access(OP.i32Store8, 0, DIRTY_MAP_BASE);
+  code.localGet(last);
+  code.localGet(page);
+  code.byte(OP.i32Sub);
+  code.localTee(last);
+  code.i32Const(1);
+  code.byte(OP.i32GtU);
+  code.if();
+  code.localGet(page);
+  code.i32Const(DIRTY_MAP_BASE);
+  code.byte(OP.i32Add);
+  code.i32Const(1);
+  code.localGet(last);
+  code.op(OP.memoryFill);
+  code.byte(0);
+  code.end();
+  code.end();
+}
+
+function buildFill(plan: ModulePlan): Uint8Array {
+  const code = begin([[2, I32]]);
+  shiftAddress(code, 0);
+  for (const local of [0, 1, 2]) code.localGet(local);
+  code.op(OP.memoryFill);
+  code.byte(0);
+  markRange(plan, code, { address: 0, length: 2, page: 3, last: 4 });
+  return finish(code);
+}
+
+function buildCopy(plan: ModulePlan): Uint8Array {
+  const code = begin([[2, I32]]);
+  shiftAddress(code, 0);
+  shiftAddress(code, 1);
+  for (const local of [0, 1, 2]) code.localGet(local);
+  code.op(OP.memoryCopy);
+  code.byte(0);
+  code.byte(0);
+  markRange(plan, code, { address: 0, length: 2, page: 3, last: 4 });
+  return finish(code);
+}
+
+/** memory.init, which finds an empty segment once the guest has dropped this one. */
+function buildInit(plan: ModulePlan, segment: number): Uint8Array {
+  const code = begin([[2, I32]]);
+  shiftAddress(code, 0);
+  const flag = plan.segmentFlags.get(`data${segment}`);
+  const init = (index: number): void => {
+    for (const local of [0, 1, 2]) code.localGet(local);
+    code.op(OP.memoryInit);
+    code.u32(index);
+    code.byte(0);
+  };
+  if (flag === undefined) init(segment);
+  else {
+    code.i32Const(0);
+    code.access(OP.i32Load8U, 0, SEGMENT_FLAGS_BASE + flag);
+    code.if();
+    init(plan.emptyData);
+    code.else();
+    init(segment);
+    code.end();
+  }
+  markRange(plan, code, { address: 0, length: 2, page: 3, last: 4 });
+  return finish(code);
+}
+
+function buildTableInit(plan: ModulePlan, segment: number, table: number): Uint8Array {
+  const code = begin([]);
+  const flag = plan.segmentFlags.get(`elem${segment}`);
+  const init = (index: number): void => {
+    for (const local of [0, 1, 2]) code.localGet(local);
+    code.op(OP.tableInit);
+    code.u32(index);
+    code.u32(table);
+  };
+  if (flag === undefined) init(segment);
+  else {
+    code.i32Const(0);
+    code.access(OP.i32Load8U, 0, SEGMENT_FLAGS_BASE + flag);
+    code.if();
+    init(plan.emptyElements.get(plan.module.elements[segment].type) ?? 0);
+    code.else();
+    init(segment);
+    code.end();
+  }
+  return finish(code);
+}
+
+function buildSave(globals: readonly SavedGlobal[]): Uint8Array {
+  const code = begin([]);
+  for (const { index, type, offset } of globals) {
+    if (offset < 0) continue;
+    code.i32Const(0);
+    code.opIndex(OP.globalGet, index);
+    code.storeValue(type, GLOBALS_BASE + offset);
+  }
+  return finish(code);
+}
+
+function buildLoad(globals: readonly SavedGlobal[]): Uint8Array {
+  const code = begin([]);
+  for (const { index, type, offset } of globals) {
+    if (offset < 0) continue;
+    code.i32Const(0);
+    code.loadValue(type, GLOBALS_BASE + offset);
+    code.opIndex(OP.globalSet, index);
+  }
+  return finish(code);
+}

@@ -1,0 +1,68 @@
+import type { ParsedModule } from '../binary/module.ts';
+import { functionType, type FunctionType } from '../binary/types.ts';
+import type { HotSet, Survey } from './call-graph.ts';
+import type { InstrumentOptions } from './options.ts';
+
+/** Index spaces of the output and what each function of the module becomes. */
+export interface ModulePlan {
+  readonly module: ParsedModule;
+  readonly options: InstrumentOptions;
+  readonly survey: Survey;
+  readonly hot: HotSet;
+  /** Imported functions whose call may suspend. */
+  readonly suspendingImports: Uint8Array;
+  /** Output index of `athanor.preempt` and `athanor.trap`. */
+  readonly preemptIndex: number;
+  readonly trapIndex: number;
+  readonly addedImportCount: number;
+  readonly types: TypeSpace;
+  /** Output index of a helper. */
+  readonly helpers: ReadonlyMap<string, number>;
+  /** Byte of each passive segment that code drops and uses, by `data<n>` or `elem<n>`. */
+  readonly segmentFlags: ReadonlyMap<string, number>;
+  /** Indexes of segments without content that stand in for dropped ones; -1 or absent when unused. */
+  readonly emptyData: number;
+  readonly emptyElements: ReadonlyMap<number, number>;
+  /** The function that a reference to a function should name: a thunk for a suspending import. */
+  referenceTarget(index: number): number;
+  /** Output index of the table of slow copies. */
+  readonly resumeTable: number;
+  /** Bytes to add to each static offset: the reserve, or 0 without a memory of the guest. */
+  readonly memoryShift: number;
+  /** Pages that memory may have in all. */
+  readonly physicalPagesMax: number;
+}
+
+/** The output index of a function of the input. */
+export function mappedFunction(plan: ModulePlan, index: number): number {
+  return index < plan.module.importedFunctionCount ? index : index + plan.addedImportCount;
+}
+
+/** The module's types and those that we add. */
+export class TypeSpace {
+  readonly added: FunctionType[] = [];
+  private readonly indexes = new Map<string, number>();
+  private readonly base: number;
+
+  constructor(types: readonly FunctionType[]) {
+    this.base = types.length;
+    types.forEach((type, index) => {
+      if (!this.indexes.has(type.key)) this.indexes.set(type.key, index);
+    });
+  }
+
+  /** The index of a type; adds it when missing. */
+  index(type: FunctionType): number {
+    const known = this.indexes.get(type.key);
+    if (known !== undefined) return known;
+    const index = this.base + this.added.length;
+    this.added.push(type);
+    this.indexes.set(type.key, index);
+    return index;
+  }
+
+  /** The index of `() -> results`. */
+  resumeType(type: FunctionType): number {
+    return this.index(functionType([], type.results));
+  }
+}

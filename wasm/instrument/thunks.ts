@@ -1,0 +1,46 @@
+import { KIND, type ParsedModule, type Range } from '../binary/module.ts';
+import { OP } from '../binary/opcodes.ts';
+import { ByteWriter } from '../binary/writer.ts';
+
+/**
+ * A module in which every suspending import that a table or an export can name is reached through a
+ * function of the module's own, so that it has a frame like any other. The thunks stand behind the
+ * module's functions; `targets` maps an import to its thunk.
+ */
+export function addThunks(
+  module: ParsedModule,
+  suspending: Uint8Array,
+  referenced: ReadonlySet<number>,
+): { module: ParsedModule; targets: ReadonlyMap<number, number> } {
+  const wanted = new Set<number>();
+  for (const index of referenced) {
+    if (index < module.importedFunctionCount && suspending[index] === 1) wanted.add(index);
+  }
+  for (const { kind, index } of module.exports) {
+    if (kind === KIND.function && index < module.importedFunctionCount && suspending[index] === 1) {
+      wanted.add(index);
+    }
+  }
+  const targets = new Map<number, number>();
+  if (wanted.size === 0) return { module, targets };
+  const writer = new ByteWriter(module.bytes.length + wanted.size * 32);
+  writer.copy(module.bytes);
+  const functions = [...module.functions];
+  const bodies: Range[] = [...module.bodies];
+  for (const index of [...wanted].sort((a, b) => a - b)) {
+    const entry = module.functions[index];
+    const start = writer.length;
+    writer.u32(0);
+    entry.type.params.forEach((_, param) => {
+      writer.byte(OP.localGet);
+      writer.u32(param);
+    });
+    writer.byte(OP.call);
+    writer.u32(index);
+    writer.byte(OP.end);
+    bodies.push({ start, end: writer.length });
+    targets.set(index, functions.length);
+    functions.push(entry);
+  }
+  return { module: { ...module, functions, bodies, bytes: writer.view() }, targets };
+}
