@@ -1,0 +1,171 @@
+import { describe, expect, it } from 'vitest';
+import wabt from 'wabt';
+import type { Effect, Outcome } from '../../sim/index.ts';
+import type { HostContext } from '../../wasm/runtime/host-context.ts';
+import type { HostFunction, HostSet } from '../../wasm/runtime/host-set.ts';
+import { prepareProgram } from '../../wasm/runtime/prepare.ts';
+import type { PreparedProgram } from '../../wasm/runtime/prepared.ts';
+import { WasmGuest } from '../../wasm/runtime/wasm-guest.ts';
+import { LonePort, runAlone } from '../support/lone-guest.ts';
+
+/** A loop that mixes memory, sleeps, grows memory and logs; it stops in a nested call. */
+const SOURCE = `(module
+  (import "host" "sleep" (func $sleep (param i64) (result i64)))
+  (import "host" "log" (func $log (param i32)))
+  (memory (export "memory") 1)
+  (global $sum (mut i32) (i32.const 7))
+  (data (i32.const 0) "\\01\\02\\03\\04")
+  (func $mix (param $n i32) (result i32)
+    (local $i i32) (local $slept i64)
+    (loop $again
+      (i32.store (i32.mul (local.get $i) (i32.const 64))
+        (i32.add (i32.load (i32.const 0)) (i32.mul (local.get $i) (global.get $sum))))
+      (global.set $sum (i32.add (global.get $sum) (local.get $i)))
+      (local.set $i (i32.add (local.get $i) (i32.const 1)))
+      (br_if $again (i32.lt_u (local.get $i) (local.get $n))))
+    (local.set $slept (call $sleep (i64.const 1000)))
+    (i32.add (i32.wrap_i64 (local.get $slept)) (global.get $sum)))
+  (func (export "_start") (local $k i32)
+    (loop $again
+      (call $log (call $mix (i32.const 300)))
+      (if (i32.eq (local.get $k) (i32.const 2)) (then (drop (memory.grow (i32.const 1)))))
+      (local.set $k (i32.add (local.get $k) (i32.const 1)))
+      (br_if $again (i32.lt_u (local.get $k) (i32.const 6))))
+    (call $log (memory.size))))`;
+
+class TestHost implements HostSet {
+  readonly functions: readonly HostFunction[];
+  private count = 0;
+
+  constructor(context: HostContext) {
+    this.functions = [
+      (ns) => {
+        if (context.resumed === null) {
+          context.block({ deadlineNs: context.waitStartNs + Number(ns), interests: [] });
+          return 0n;
+        }
+        return BigInt(++this.count);
+      },
+      (value) => {
+        context.port.console(1, Buffer.from(`${String(value)} at ${context.localNs()}`));
+      },
+    ];
+  }
+
+  attach(): void {
+    return;
+  }
+
+  exitCode(): number {
+    return 0;
+  }
+
+  capture(): unknown {
+    return { count: this.count };
+  }
+
+  restore(state: unknown): void {
+    this.count = (state as { count: number }).count;
+  }
+}
+
+async function prepared(source: string): Promise<PreparedProgram> {
+  const { parseWat } = await wabt();
+  const binary = parseWat('test.wat', source).toBinary({}).buffer;
+  const imports = ['sleep', 'log'].flatMap((name, index) => {
+    if (!source.includes(`"host" "${name}"`)) return [];
+    return [{ module: 'host', name, target: { kind: 'host' as const, index } }];
+  });
+  return prepareProgram(
+    {
+      kind: 'preview1',
+      modules: [{ binary, sharedState: 'define', suspends: (from) => from === 'host', imports }],
+      entries: [{ module: 0, exportName: '_start', kind: 'main' }],
+      hostNames: ['sleep', 'log'],
+      makeHost: (context) => new TestHost(context),
+    },
+    16,
+  );
+}
+
+describe('a guest of WebAssembly', () => {
+  it('runs the same, whatever the slices are', async () => {
+    const program = await prepared(SOURCE);
+    const whole = new LonePort();
+    const stops = runAlone(new WasmGuest(program, whole, 1000), whole);
+    expect(stops.map((stop) => stop.kind)).toEqual([...Array<string>(6).fill('wait'), 'exit']);
+    expect(whole.written.length).toBe(7);
+    for (const sliceNs of [1, 7, 100, 1000]) {
+      const port = new LonePort();
+      const guest = new WasmGuest(program, port, 1000);
+      expect(runAlone(guest, port, sliceNs)).toEqual(stops);
+      expect(port.written).toEqual(whole.written);
+      guest.dispose();
+    }
+  });
+
+  it('goes on equally from an image of every stop, in another guest', async () => {
+    const program = await prepared(SOURCE);
+    const whole = new LonePort();
+    const stops = runAlone(new WasmGuest(program, whole, 1000), whole);
+    const port = new LonePort();
+    const guest = new WasmGuest(program, port, 1000);
+    const pooled = new WasmGuest(program, new LonePort(), 1000);
+    pooled.dispose();
+    let outcome: Outcome = { reason: 'start', atNs: 0 };
+    for (let stop = 0; ; stop++) {
+      port.nowNs = outcome.atNs;
+      port.horizonNs = outcome.atNs + 1500;
+      const effect: Effect = guest.resume(outcome);
+      if (effect.kind === 'exit') break;
+      const image = guest.capture();
+      const digest = guest.digest();
+      outcome =
+        effect.kind === 'wait'
+          ? { reason: 'deadline', atNs: effect.wait.deadlineNs as number }
+          : { reason: 'continue', atNs: effect.atNs };
+      const otherPort = new LonePort();
+      const other = new WasmGuest(program, otherPort, 1000);
+      other.restore(image);
+      expect(other.digest()).toBe(digest);
+      otherPort.horizonNs = Infinity;
+      let last: Effect = other.resume(outcome);
+      while (last.kind === 'wait') {
+        last = other.resume({ reason: 'deadline', atNs: last.wait.deadlineNs as number });
+      }
+      expect(last).toEqual(stops[stops.length - 1]);
+      expect([...port.written, ...otherPort.written]).toEqual(whole.written);
+      other.dispose();
+    }
+    expect(port.written).toEqual(whole.written);
+  });
+
+  it('counts time at the rate of its node', async () => {
+    const program = await prepared(SOURCE);
+    const ends = [500, 1000, 3000].map((rate) => {
+      const port = new LonePort();
+      const stops = runAlone(new WasmGuest(program, port, rate), port);
+      return (stops[stops.length - 1] as Effect).atNs - 6 * 1000;
+    });
+    const [half, one, triple] = ends as [number, number, number];
+    expect(Math.abs(half * 2 - one)).toBeLessThan(14);
+    expect(Math.abs(triple - 3 * one)).toBeLessThan(24);
+  });
+
+  it('names traps, and traps at the call depth limit wherever that is', async () => {
+    const cases = [
+      ['unreachable', 'unreachable'],
+      ['(drop (i32.load (i32.const 65536)))', 'out-of-bounds-memory'],
+      ['(drop (i32.div_u (i32.const 1) (i32.const 0)))', 'integer-divide-by-zero'],
+      ['(drop (i32.trunc_f32_s (f32.const nan)))', 'invalid-conversion-to-integer'],
+      ['(call $self)', 'call-depth'],
+    ];
+    for (const [code, name] of cases) {
+      const source = `(module (memory (export "memory") 1) (func $self (export "_start") ${code}))`;
+      const program = await prepared(source);
+      const port = new LonePort();
+      const stops = runAlone(new WasmGuest(program, port, 1000), port);
+      expect(stops[0]).toMatchObject({ kind: 'trap', code: name });
+    }
+  });
+});
