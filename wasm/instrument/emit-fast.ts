@@ -58,24 +58,6 @@ export class FastEmitter extends Emitter {
     if (f.entryCheck) this.check(-1);
   }
 
-  /** Calls the host when the fuel is used up. `index` is the loop, or -1 at the entry. */
-  private check(index: number): void {
-    const { code, f, plan } = this;
-    code.localGet(f.fuelLocal);
-    code.i32Const(0);
-    code.byte(OP.i32LtS);
-    code.if();
-    this.storeFuel();
-    code.call(plan.preemptIndex);
-    if (f.sites !== null) {
-      const id = index < 0 ? 1 : f.sites.id(index);
-      if (id > 0) this.saveIfUnwinding(id);
-    }
-    code.loadControl(CONTROL.fuel);
-    code.localSet(f.fuelLocal);
-    code.end();
-  }
-
   private instruction(index: number, wrapped: boolean): void {
     const { body, code } = this;
     const op = body.op[index];

@@ -50,7 +50,7 @@ export class SlowEmitter extends Emitter {
     this.nesting = 1;
     this.open = [{ opener: -1, base: 0, position: 0, lowered: false, stops: [], passed: 0 }];
     this.beginSequence(-1);
-    if (f.entryCheck) this.checkStop(-1, 1);
+    if (this.sites.id(-1) > 0) this.checkStop(-1, 1);
     for (let index = 0; index < body.count; index += 1) this.instruction(index);
     code.end();
     this.epilogue();
@@ -217,6 +217,7 @@ export class SlowEmitter extends Emitter {
     if (op !== OP.loop || !this.f.loopChecks || this.f.fuel === null) return;
     const id = this.sites.id(index);
     if (id > 0) this.checkStop(index, id);
+    else this.check(index);
   }
 
   /** The block is a stop: what is below it and its parameters go to locals, then it opens bare. */

@@ -102,6 +102,24 @@ export class Emitter {
     code.localSet(f.fuelLocal);
   }
 
+  /** Calls the host when the fuel is used up. `index` is the loop, or -1 at the entry. */
+  protected check(index: number): void {
+    const { code, f, plan } = this;
+    code.localGet(f.fuelLocal);
+    code.i32Const(0);
+    code.byte(OP.i32LtS);
+    code.if();
+    this.storeFuel();
+    code.call(plan.preemptIndex);
+    if (f.sites !== null) {
+      const id = f.sites.id(index);
+      if (id > 0) this.saveIfUnwinding(id);
+    }
+    code.loadControl(CONTROL.fuel);
+    code.localSet(f.fuelLocal);
+    code.end();
+  }
+
   /** When the host asked to suspend: saves the frame of a site and returns. */
   protected saveIfUnwinding(id: number): void {
     const { code, f } = this;

@@ -60,8 +60,9 @@ export class Sites {
     return this.instructions.length - 1;
   }
 
-  /** The site number of an instruction, 0 when it is none. */
+  /** The site number of an instruction (-1: of the entry check), 0 when it is none. */
   id(index: number): number {
+    if (index < 0) return this.instructions[1] === -1 ? 1 : 0;
     return this.ids[index];
   }
 
