@@ -2,3 +2,4 @@
 export { WasmEngine } from './runtime/engine.ts';
 export { WasmGuest, type WasmGuestState } from './runtime/wasm-guest.ts';
 export type { PreparedProgram } from './runtime/prepared.ts';
+export type { Code, CodeCache } from './runtime/code-store.ts';

@@ -3,6 +3,7 @@ import wabt from 'wabt';
 import type { Effect, Outcome } from '../../sim/index.ts';
 import type { HostContext } from '../../wasm/runtime/host-context.ts';
 import type { HostFunction, HostSet } from '../../wasm/runtime/host-set.ts';
+import { CodeStore } from '../../wasm/runtime/code-store.ts';
 import { prepareProgram } from '../../wasm/runtime/prepare.ts';
 import type { PreparedProgram } from '../../wasm/runtime/prepared.ts';
 import { WasmGuest } from '../../wasm/runtime/wasm-guest.ts';
@@ -85,6 +86,7 @@ async function prepared(source: string): Promise<PreparedProgram> {
       makeHost: (context) => new TestHost(context),
     },
     16,
+    new CodeStore(null, []),
   );
 }
 

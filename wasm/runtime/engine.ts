@@ -2,6 +2,7 @@ import { sha256, SimError, type GuestPort } from '../../sim/index.ts';
 import { isComponent } from '../component/program.ts';
 import { componentProgram } from '../component/guest-program.ts';
 import { preview1Program } from '../preview1/program.ts';
+import { CodeStore, type Code, type CodeCache } from './code-store.ts';
 import { prepareProgram } from './prepare.ts';
 import type { PreparedProgram } from './prepared.ts';
 import { WasmGuest } from './wasm-guest.ts';
@@ -12,6 +13,17 @@ import { WasmGuest } from './wasm-guest.ts';
  */
 export class WasmEngine {
   private readonly programs = new Map<string, PreparedProgram>();
+  private readonly store: CodeStore;
+
+  /** `shared` is the code of another thread's engine. */
+  constructor(options: { readonly cache?: CodeCache; readonly shared?: readonly Code[] } = {}) {
+    this.store = new CodeStore(options.cache ?? null, options.shared ?? []);
+  }
+
+  /** The compiled code so far; structured cloning hands it to another thread. */
+  shareable(): readonly Code[] {
+    return this.store.shareable();
+  }
 
   /**
    * The program of an image, whose SHA-256 is `digest`. Throws SimError `guest/…` with the offset
@@ -31,6 +43,7 @@ export class WasmEngine {
       program = prepareProgram(
         isComponent(image) ? componentProgram(image) : preview1Program(image),
         memoryPagesMax,
+        this.store,
       );
       this.programs.set(key, program);
     }

@@ -1,7 +1,7 @@
 import { SimError } from '../../sim/index.ts';
 import { functionImports } from '../binary/imports.ts';
-import { instrument } from '../instrument/index.ts';
 import type { InstrumentOptions } from '../instrument/options.ts';
+import type { CodeStore } from './code-store.ts';
 import type { PreparedImport, PreparedModule } from './link.ts';
 import { PreparedProgram } from './prepared.ts';
 import type { GuestProgram, ProgramModule } from './program.ts';
@@ -19,29 +19,22 @@ const EVERYTHING: Omit<InstrumentOptions, 'memoryPagesMax' | 'sharedState' | 'st
  * Instruments and compiles a program. Throws SimError `guest/…` with the offset for what is not
  * acceptable.
  */
-export function prepareProgram(program: GuestProgram, memoryPagesMax: number): PreparedProgram {
-  const modules = program.modules.map((module, index) => {
-    return prepareModule(program, module, index, memoryPagesMax);
+export function prepareProgram(
+  program: GuestProgram,
+  memoryPagesMax: number,
+  store: CodeStore,
+): PreparedProgram {
+  const modules = program.modules.map((module, stateSlot): PreparedModule => {
+    const { sharedState } = module;
+    const options = { ...EVERYTHING, memoryPagesMax, sharedState, stateSlot };
+    const code = store.obtain(module, options);
+    return {
+      module: code.module,
+      layout: code.layout,
+      imports: describeImports(program, module),
+    };
   });
   return new PreparedProgram(program, modules);
-}
-
-function prepareModule(
-  program: GuestProgram,
-  module: ProgramModule,
-  stateSlot: number,
-  memoryPagesMax: number,
-): PreparedModule {
-  const { binary, layout } = instrument(
-    module.binary,
-    { ...EVERYTHING, memoryPagesMax, sharedState: module.sharedState, stateSlot },
-    module.suspends,
-  );
-  return {
-    module: new WebAssembly.Module(binary),
-    layout,
-    imports: describeImports(program, module),
-  };
 }
 
 /** Adds to each import what the wrapper of a host function must know of its type. */
