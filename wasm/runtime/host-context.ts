@@ -30,6 +30,11 @@ export interface HostContext {
   charge(ns: VirtualNs): void;
   /** The guest's local clock. */
   localNs(): VirtualNs;
+  /**
+   * Calls an export of the guest from within a host function, on fuel of its own: it must end
+   * without a host call.
+   */
+  reenter<Result>(call: () => Result): Result;
   /** Ends the guest with this exit code; does not return. */
   exit(code: number): never;
   /** Ends the guest with a trap of a stable code; does not return. */
