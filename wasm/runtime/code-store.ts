@@ -1,4 +1,5 @@
 import { decodeCanonical, encodeCanonical, sha256 } from '../../sim/index.ts';
+import { functionImports } from '../binary/imports.ts';
 import { instrument } from '../instrument/index.ts';
 import type { Layout } from '../instrument/layout.ts';
 import type { InstrumentOptions } from '../instrument/options.ts';
@@ -40,7 +41,10 @@ export class CodeStore {
   }
 
   obtain(module: ProgramModule, options: InstrumentOptions): Code {
-    const key = sha256(encodeCanonical([sha256(module.binary), { ...options }]));
+    const suspending = functionImports(module.binary).map((each) => {
+      return module.suspends(each.module, each.name);
+    });
+    const key = sha256(encodeCanonical([sha256(module.binary), { ...options }, suspending]));
     let code = this.codes.get(key);
     if (code === undefined) {
       const { binary, layout } = this.cached(key) ?? this.make(key, module, options);
