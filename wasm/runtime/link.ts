@@ -9,6 +9,8 @@ export interface PreparedModule {
   readonly module: WebAssembly.Module;
   readonly layout: Layout;
   readonly imports: readonly PreparedImport[];
+  /** Whether its limits are the memory's. */
+  readonly definesState: boolean;
 }
 
 export interface PreparedImport {
@@ -35,9 +37,10 @@ export function link(modules: readonly PreparedModule[]): Linked {
     trap: (code: number) => (slot.machine as Machine).noteTrap(code),
   };
   let memory: WebAssembly.Memory | null = null;
-  const first = modules[0] as PreparedModule;
-  if (first.layout.memory.imported !== null) {
-    const { physicalPagesMin, physicalPagesMax } = first.layout.memory;
+  const mainIndex = modules.findIndex((module) => module.definesState);
+  const main = modules[mainIndex] as PreparedModule;
+  if (main.layout.memory.imported !== null) {
+    const { physicalPagesMin, physicalPagesMax } = main.layout.memory;
     memory = new WebAssembly.Memory({ initial: physicalPagesMin, maximum: physicalPagesMax });
   }
   const instances: WebAssembly.Instance[] = [];
@@ -51,7 +54,7 @@ export function link(modules: readonly PreparedModule[]): Linked {
     instances.push(new WebAssembly.Instance(prepared.module, imports));
   }
   if (memory === null) {
-    const exported = instances[0]?.exports[first.layout.memory.exportName];
+    const exported = instances[mainIndex]?.exports[main.layout.memory.exportName];
     assert(exported instanceof WebAssembly.Memory, 'the main module exports its memory');
     memory = exported;
   }

@@ -32,6 +32,7 @@ export function prepareProgram(
       module: code.module,
       layout: code.layout,
       imports: describeImports(program, module),
+      definesState: sharedState === 'define',
     };
   });
   return new PreparedProgram(program, modules);
