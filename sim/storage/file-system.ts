@@ -97,8 +97,9 @@ export class FileSystem {
     return 0;
   }
 
-  /** Removes a name of a file or symbolic link. */
+  /** Removes a name of a file or symbolic link; `.` and `..` are directories. */
   unlink(directory: Inode, name: string, nowNs: bigint): number {
+    if (name === '.' || name === '..') return -ERRNO.ISDIR;
     const inode = this.lookup(directory, name);
     if (inode < 0) return inode;
     if (this.table.get(inode).kind === 'directory') return -ERRNO.ISDIR;
@@ -107,6 +108,8 @@ export class FileSystem {
 
   /** Removes an empty directory. */
   removeDirectory(directory: Inode, name: string, nowNs: bigint): number {
+    if (name === '.') return -ERRNO.INVAL;
+    if (name === '..') return -ERRNO.NOTEMPTY;
     const inode = this.lookup(directory, name);
     if (inode < 0) return inode;
     const node = this.table.get(inode);
@@ -117,6 +120,7 @@ export class FileSystem {
 
   /** Moves an entry, in one step also with regard to a loss of power (POSIX `rename`). */
   rename(from: Inode, fromName: string, to: Inode, toName: string, nowNs: bigint): number {
+    for (const name of [fromName, toName]) if (name === '.' || name === '..') return -ERRNO.BUSY;
     const inode = this.lookup(from, fromName);
     if (inode < 0) return inode;
     const node = this.table.get(inode);
