@@ -201,7 +201,7 @@ function completeFrames(bytes: Uint8Array, kind: number, extent: LogExtent): Uin
     return refuse('its logs are not those of the bundle');
   }
   return frames.map(({ offset, payload: { length } }) => {
-    return bytes.slice(offset, offset + FRAME_HEADER_BYTES + length);
+    return new Uint8Array(bytes.subarray(offset, offset + FRAME_HEADER_BYTES + length));
   });
 }
 

@@ -230,7 +230,7 @@ class Decoder {
         if (argument === Number.MAX_SAFE_INTEGER) this.refuse(start, 'an integer is below -2^53');
         return -1 - argument;
       case MAJOR_BYTES:
-        return this.take(argument, start).slice();
+        return new Uint8Array(this.take(argument, start));
       case MAJOR_TEXT:
         return this.text(argument, start);
       case MAJOR_ARRAY:
