@@ -1,8 +1,19 @@
-import type { Decisions } from '../kernel/decision.ts';
-import type { EventLog } from '../kernel/event-log.ts';
-import type { Millionths, VirtualNs } from '../kernel/units.ts';
-import type { LinkDef } from '../plan/scenario.ts';
-import type { NetworkEvent, Schedule } from './packet.ts';
+import { assert } from '../kernel/assert.ts';
+import { encodeCanonical } from '../kernel/canonical.ts';
+import { ARITY_MAX, type Decisions } from '../kernel/decision.ts';
+import { mix32 } from '../kernel/draw.ts';
+import { SimError } from '../kernel/errors.ts';
+import type { EventKind, EventLog } from '../kernel/event-log.ts';
+import { RollingDigest } from '../kernel/rolling-digest.ts';
+import { readBoolean, readInteger, readList, readRecord } from '../kernel/shape.ts';
+import { formatSpan, VIRTUAL_NS_MAX, type Millionths, type VirtualNs } from '../kernel/units.ts';
+import { LINK_FLOOR_NS, type LinkDef } from '../plan/scenario.ts';
+import { NETWORK_NODES_MAX, nodeOfAddress } from './address.ts';
+import { DROP } from './drop.ts';
+import { Link, readLinkState, type LinkState } from './link.ts';
+import { NameTable } from './name-table.ts';
+import { NodeWire, type WireNetwork } from './node-wire.ts';
+import { headerBytes, packetDigest, type Draft, type NetworkEvent, type Packet } from './packet.ts';
 import { SocketStack } from './socket-stack.ts';
 
 export type { NetworkEvent } from './packet.ts';
@@ -12,7 +23,12 @@ export interface NetworkHost {
   readonly decisions: Decisions;
   readonly events: EventLog;
   /** Queues an event; the world later gives it back to `handle` at that time. */
-  readonly schedule: Schedule;
+  readonly schedule: (
+    atNs: VirtualNs,
+    consumer: number,
+    producer: number,
+    event: NetworkEvent,
+  ) => void;
   /** The local time of the guest that runs, or the world's time when none does. */
   nowNs(): VirtualNs;
 }
@@ -29,59 +45,315 @@ export interface NetworkOptions {
 /** A directed pair of nodes. */
 export type NodePair = readonly [from: number, to: number];
 
-export class Network {
-  private readonly stacks: readonly SocketStack[];
+/** What a packet takes from a node to itself. */
+export const LOOPBACK_LATENCY_NS: VirtualNs = 10_000;
+/** A world has at most this many packets under way; more end the run. */
+export const PACKETS_IN_FLIGHT_MAX = 1 << 20;
 
+/**
+ * The result of a `net/send` or `net/deliver` event: the other node and the payload's size in
+ * bytes. Packets that look alike differ in the event's input, their digest.
+ */
+export function trafficResult(peer: number, bytes: number): number {
+  return peer * 0x2_0000 + bytes;
+}
+
+/** Takes apart what `trafficResult` made. */
+export function readTraffic(result: number): { readonly peer: number; readonly bytes: number } {
+  return { peer: Math.trunc(result / 0x2_0000), bytes: result % 0x2_0000 };
+}
+
+const STATE_VERSION = 1;
+
+interface NetworkState {
+  readonly version: number;
+  readonly up: readonly boolean[];
+  readonly inFlight: number;
+  readonly links: readonly LinkState[];
+  readonly stacks: readonly unknown[];
+}
+
+const readState = readRecord<NetworkState>({
+  version: readInteger(STATE_VERSION, STATE_VERSION),
+  up: readList(readBoolean, NETWORK_NODES_MAX),
+  inFlight: readInteger(0, PACKETS_IN_FLIGHT_MAX),
+  links: readList(readLinkState, Number.MAX_SAFE_INTEGER),
+  stacks: readList((value) => value, NETWORK_NODES_MAX),
+});
+
+/**
+ * The network of a world: nodes with their sockets, and directed links between them. All of it is
+ * modelled, in virtual time (CR-88); whatever could be otherwise is a decision of the link's own.
+ */
+export class Network implements WireNetwork {
+  private readonly host: NetworkHost;
+  private readonly names: NameTable;
+  private readonly stacks: readonly SocketStack[];
+  /** By sending, then by receiving node; with each node's loopback. */
+  private readonly links: readonly (readonly (Link | undefined)[])[];
+  private readonly linkList: readonly Link[];
+  private readonly lookaheads: readonly VirtualNs[];
+  private readonly up: boolean[];
+  private inFlight = 0;
+  private readonly sendKind: EventKind;
+  private readonly deliverKind: EventKind;
+  private readonly dropKind: EventKind;
+
+  /** Refuses links whose latency less jitter is below the floor (`scenario/jitter`, CR-54). */
   constructor(options: NetworkOptions) {
-    this.stacks = options.nodeNames.map(() => new SocketStack());
+    const { nodeNames, links, host } = options;
+    assert(nodeNames.length <= NETWORK_NODES_MAX, 'every node has an address');
+    this.host = host;
+    this.names = new NameTable(nodeNames, options.aliases ?? new Map());
+    this.stacks = nodeNames.map((_, node) => new SocketStack(new NodeWire(this, node)));
+    this.up = nodeNames.map(() => false);
+    this.links = makeLinks(nodeNames, links);
+    this.linkList = this.links.flatMap((row) => row.filter((link) => link !== undefined));
+    this.lookaheads = leastInto(nodeNames.length, links);
+    this.sendKind = host.events.kind('net/send');
+    this.deliverKind = host.events.kind('net/deliver');
+    this.dropKind = host.events.kind('net/drop');
   }
 
+  /** The sockets of a node. */
   stack(node: number): SocketStack {
-    return this.stacks[node] as SocketStack;
+    const stack = this.stacks[node];
+    assert(stack !== undefined, 'the node exists');
+    return stack;
   }
 
   /** Delivers a packet or fires a timer that is due at `atNs`. */
   handle(event: NetworkEvent, atNs: VirtualNs): void {
-    void event;
-    void atNs;
+    if (event.kind === 'timer') this.stack(event.node).fire(event.socket, event.timer, atNs);
+    else this.arrive(event, atNs);
   }
 
   /** Switches a node on, or off as by power loss. Nodes begin switched off. */
   setUp(node: number, up: boolean): void {
+    this.up[node] = up;
     if (!up) this.stack(node).reset();
   }
 
-  /** Cuts directed links until `heal`; packets in flight on them are lost. */
+  /**
+   * Cuts directed links until `heal`. What is in flight when a cut begins is lost, also if the cut
+   * is mended before it would arrive; what is sent during a cut is lost at once (CR-89).
+   */
   cut(pairs: readonly NodePair[]): void {
-    void pairs;
+    let digest = 0;
+    let count = 0;
+    for (const [from, to] of pairs) {
+      const link = this.links[from]?.[to];
+      if (link === undefined || link.cut || from === to) continue;
+      link.cut = true;
+      link.cuts++;
+      count++;
+      digest = mix32(digest ^ (from * 65_536 + to));
+    }
+    this.note('net/cut', digest, count);
   }
 
   /** Mends every cut. */
   heal(): void {
-    return;
+    let count = 0;
+    for (const link of this.linkList) {
+      if (!link.cut) continue;
+      link.cut = false;
+      count++;
+    }
+    this.note('net/heal', 0, count);
   }
 
-  /** Sets the added loss and latency of all links between the nodes (all nodes if empty). */
+  /**
+   * Sets what is added to the links between these nodes (to all links if there are none): a link
+   * loses packets with the larger of its own and this probability, and takes so much longer. Zeros
+   * end it.
+   */
   degrade(nodes: readonly number[], loss: Millionths, extraLatencyNs: VirtualNs): void {
-    void nodes;
-    void loss;
-    void extraLatencyNs;
+    const named = new Set(nodes);
+    let count = 0;
+    for (const link of this.linkList) {
+      const { from, to } = link.def;
+      if (from === to) continue;
+      if (named.size > 0 && !(named.has(from) && named.has(to))) continue;
+      link.addedLoss = loss;
+      link.addedLatencyNs = extraLatencyNs;
+      count++;
+    }
+    this.note('net/degrade', mix32(loss) ^ (extraLatencyNs | 0), count);
   }
 
-  /** The least time that a packet takes to this node from any other; `Infinity` without links. */
+  /**
+   * The least time that a packet takes to this node from any other, whatever is cut or degraded;
+   * `Infinity` without links. This is how far the node may run ahead of the others.
+   */
   lookaheadNs(into: number): VirtualNs {
-    return into < 0 ? 0 : 1;
+    return this.lookaheads[into] ?? Infinity;
+  }
+
+  nowNs(): VirtualNs {
+    return this.host.nowNs();
+  }
+
+  nodeOf(address: number): number {
+    return nodeOfAddress(address, this.stacks.length);
+  }
+
+  hasRoute(from: number, to: number): boolean {
+    return this.links[from]?.[to] !== undefined;
+  }
+
+  resolve(name: string): number[] {
+    return this.names.resolve(name);
+  }
+
+  wake(atNs: VirtualNs, event: Extract<NetworkEvent, { kind: 'timer' }>): void {
+    this.host.schedule(atNs, event.node, event.node, event);
+  }
+
+  transmit(packet: Draft, nowNs: VirtualNs, notBeforeNs: VirtualNs): VirtualNs {
+    const { events, decisions } = this.host;
+    const { from, to, payload } = packet;
+    packet.digest = packetDigest(packet);
+    const result = trafficResult(to, payload.length);
+    events.append(this.sendKind, from, nowNs, packet.digest, result);
+    const link = this.links[from]?.[to];
+    const refusal = link === undefined ? DROP.NO_ROUTE : this.refusal(link, nowNs);
+    if (link === undefined || refusal !== 0) {
+      events.append(this.dropKind, from, nowNs, packet.digest, refusal);
+      return notBeforeNs;
+    }
+    const size = payload.length + headerBytes(packet.protocol);
+    const drawnNs = link.arrivalNs(decisions, nowNs, size);
+    const arrivalNs = Math.max(drawnNs, notBeforeNs);
+    if (arrivalNs > VIRTUAL_NS_MAX) {
+      events.append(this.dropKind, from, nowNs, packet.digest, DROP.TOO_LATE);
+      return notBeforeNs;
+    }
+    packet.cuts = link.cuts;
+    link.packets++;
+    link.bytes += payload.length;
+    this.countInFlight();
+    this.host.schedule(arrivalNs, to, from, packet);
+    return arrivalNs;
   }
 
   capture(): unknown {
-    return null;
+    const state: NetworkState = {
+      version: STATE_VERSION,
+      up: this.up.slice(),
+      inFlight: this.inFlight,
+      links: this.linkList.map((link) => link.capture()).filter((link) => link !== null),
+      stacks: this.stacks.map((stack) => stack.capture()),
+    };
+    return state;
   }
 
+  /** Takes what `capture` gave; anything else is refused (`bundle/shape`). */
   restore(state: unknown): void {
-    void state;
+    const { up, inFlight, links, stacks } = readState(state, 'network');
+    if (up.length !== this.up.length || stacks.length !== this.up.length) {
+      throw new SimError({
+        code: 'bundle/shape',
+        message: `the network has ${this.up.length} nodes, the saved one ${stacks.length}`,
+        place: 'network',
+      });
+    }
+    up.forEach((value, node) => (this.up[node] = value));
+    this.inFlight = inFlight;
+    for (const link of this.linkList) link.restore(null);
+    for (const saved of links) this.links[saved.from]?.[saved.to]?.restore(saved);
+    this.stacks.forEach((stack, node) => stack.restore(stacks[node]));
   }
 
+  /** A digest of all of the state as 16 hexadecimal digits. */
   digest(): string {
-    return '';
+    const digest = new RollingDigest();
+    digest.update(encodeCanonical(this.capture()));
+    return digest.hex();
   }
+
+  /** Why the link does not take a packet now, or 0. */
+  private refusal(link: Link, nowNs: VirtualNs): number {
+    if (link.cut) return DROP.CUT;
+    if (link.isFull) return DROP.LINK_FULL;
+    return link.loses(this.host.decisions, nowNs) ? DROP.LOSS : 0;
+  }
+
+  private arrive(packet: Packet, atNs: VirtualNs): void {
+    const { events } = this.host;
+    const { from, to, payload, digest } = packet;
+    const link = this.links[from]?.[to];
+    assert(link !== undefined, 'a packet arrives over a link');
+    link.packets--;
+    link.bytes -= payload.length;
+    this.inFlight--;
+    let reason: number;
+    if (packet.cuts !== link.cuts) {
+      reason = DROP.CUT_IN_FLIGHT;
+    } else if (!this.up[to]) {
+      reason = DROP.NODE_DOWN;
+    } else {
+      events.append(this.deliverKind, to, atNs, digest, trafficResult(from, payload.length));
+      reason = this.stack(to).deliver(packet, atNs);
+    }
+    if (reason !== 0) events.append(this.dropKind, to, atNs, digest, reason);
+  }
+
+  private countInFlight(): void {
+    if (++this.inFlight <= PACKETS_IN_FLIGHT_MAX) return;
+    throw new SimError({
+      code: 'budget/packets-in-flight',
+      message: `more than ${PACKETS_IN_FLIGHT_MAX} packets are under way at once`,
+      remedy: 'let the guests send less, or shorten the latency of links',
+    });
+  }
+
+  private note(kind: string, input: number, result: number): void {
+    const { events } = this.host;
+    events.append(events.kind(kind), -1, this.host.nowNs(), input, result);
+  }
+}
+
+function makeLinks(
+  nodeNames: readonly string[],
+  defs: readonly LinkDef[],
+): readonly (readonly (Link | undefined)[])[] {
+  const rows = nodeNames.map((name, node) => {
+    const row: (Link | undefined)[] = [];
+    row[node] = new Link(loopbackDef(node), `${name}/${name}`);
+    return row;
+  });
+  for (const def of defs) {
+    const from = nodeNames[def.from];
+    const to = nodeNames[def.to];
+    const row = rows[def.from];
+    assert(from !== undefined && to !== undefined && row !== undefined, 'a link joins nodes');
+    assert(row[def.to] === undefined, 'two nodes have one link a direction');
+    const name = `${from}/${to}`;
+    const leastNs = def.latencyNs - def.jitterNs;
+    if (leastNs < LINK_FLOOR_NS || def.jitterNs >= ARITY_MAX) {
+      throw new SimError({
+        code: 'scenario/jitter',
+        message: `latency less jitter is ${leastNs} ns, the floor is ${formatSpan(LINK_FLOOR_NS)}`,
+        place: `link ${name}`,
+        remedy: 'give the link more latency or less jitter',
+      });
+    }
+    row[def.to] = new Link(def, name);
+  }
+  return rows;
+}
+
+/** For each node the least time that a packet takes to it. */
+function leastInto(nodeCount: number, defs: readonly LinkDef[]): readonly VirtualNs[] {
+  const least = new Array<VirtualNs>(nodeCount).fill(Infinity);
+  for (const { to, latencyNs, jitterNs } of defs) {
+    least[to] = Math.min(least[to] ?? Infinity, latencyNs - jitterNs);
+  }
+  return least;
+}
+
+function loopbackDef(node: number): LinkDef {
+  const latencyNs = LOOPBACK_LATENCY_NS;
+  return { from: node, to: node, latencyNs, jitterNs: 0, loss: 0, bandwidth: null };
 }

@@ -1,4 +1,5 @@
-import type { VirtualNs } from '../kernel/units.ts';
+import { mix32 } from '../kernel/draw.ts';
+import { digest32 } from '../kernel/rolling-digest.ts';
 
 /** Protocol numbers as in the IPv4 header (IANA, "Assigned Internet Protocol Numbers"). */
 export const PROTOCOL_ICMP = 1;
@@ -13,7 +14,8 @@ export const FLAG_ACK = 16;
 
 /**
  * A packet under way: plain data that nobody changes after it was sent. Sequence numbers count
- * bytes up to 2^53 and never wrap.
+ * bytes up to 2^53 and never wrap. An ICMP packet is a "port unreachable" and names the two ends
+ * of the datagram that it answers, the other way round.
  */
 export interface Packet {
   readonly kind: 'packet';
@@ -34,9 +36,12 @@ export interface Packet {
   readonly payload: Uint8Array;
   /** 32 bits over header and payload. */
   readonly digest: number;
-  /** The count of cuts of the link when the packet was sent; another count at delivery loses it. */
+  /** How often the link had been cut when the packet was sent: a further cut loses it (CR-89). */
   readonly cuts: number;
 }
+
+/** A packet that is being made: the network fills in the last two fields when it takes it. */
+export type Draft = { -readonly [Field in keyof Packet]: Packet[Field] };
 
 export type TimerKind = 'retransmit' | 'acknowledge';
 
@@ -51,10 +56,27 @@ export interface TimerEvent {
 /** What the network has the world's queue keep: plain data. */
 export type NetworkEvent = Packet | TimerEvent;
 
-/** How the network asks to be called back. */
-export type Schedule = (
-  atNs: VirtualNs,
-  consumer: number,
-  producer: number,
-  event: NetworkEvent,
-) => void;
+/** Header bytes: 20 of IPv4 and 20 of TCP, or 8 of UDP or ICMP. */
+export function headerBytes(protocol: number): number {
+  return protocol === PROTOCOL_TCP ? 40 : 28;
+}
+
+/** 32 bits over all fields that make the packet what it is. */
+export function packetDigest(packet: Packet): number {
+  let hash = digest32(packet.payload);
+  hash = step(hash, packet.protocol + 256 * packet.flags);
+  hash = step(hash, packet.source);
+  hash = step(hash, packet.target);
+  hash = step(hash, packet.sourcePort * 65_536 + packet.targetPort);
+  hash = step(hash, packet.sequence);
+  hash = step(hash, Math.trunc(packet.sequence / 0x1_0000_0000));
+  hash = step(hash, packet.acknowledgement);
+  hash = step(hash, Math.trunc(packet.acknowledgement / 0x1_0000_0000));
+  hash = step(hash, packet.window);
+  return mix32(hash) >>> 0;
+}
+
+function step(hash: number, word: number): number {
+  const mixed = Math.imul(hash ^ word, 0xcc9e2d51);
+  return ((mixed << 15) | (mixed >>> 17)) + 0x52dce729;
+}

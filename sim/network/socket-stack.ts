@@ -1,26 +1,35 @@
+import { encodeCanonical } from '../kernel/canonical.ts';
 import { ERRNO } from '../kernel/errno.ts';
 import type { Interest } from '../kernel/guest.ts';
+import { RollingDigest } from '../kernel/rolling-digest.ts';
+import { readInteger, readRecord } from '../kernel/shape.ts';
 import type { VirtualNs } from '../kernel/units.ts';
+import { Meter } from './byte-queue.ts';
+import type { NodeWire } from './node-wire.ts';
+import { PROTOCOL_ICMP, PROTOCOL_TCP, type Packet, type TimerKind } from './packet.ts';
+import {
+  NODE_BUFFER_BYTES_MAX,
+  READINESS,
+  SOCKETS_MAX,
+  type Datagram,
+  type Endpoint,
+  type ShutdownHow,
+  type SocketId,
+  type SocketKind,
+} from './socket-types.ts';
+import { readinessOf, receiveBytes, sendBytes, shutDown, takeError } from './tcp-calls.ts';
+import type { TcpSocket } from './tcp-socket.ts';
+import { TcpTable } from './tcp-table.ts';
+import { UdpTable } from './udp-table.ts';
 
-/** Names a socket within its node, over all lives of the node; never used twice. From 1. */
-export type SocketId = number;
+/** What `option(id, 'type')` gives. */
+export const SOCKET_TYPE = { STREAM: 1, DATAGRAM: 2 } as const;
 
-export type SocketKind = 'tcp' | 'udp';
-export type ShutdownHow = 'read' | 'write' | 'both';
-
-/** One end of a connection: an unsigned 32-bit IPv4 address and a port. */
-export interface Endpoint {
-  readonly address: number;
-  readonly port: number;
-}
-
-export interface Datagram extends Endpoint {
-  /** Bytes that were stored; a longer datagram is cut off. */
-  readonly count: number;
-}
-
-/** Bits of `readiness`: hangup is the peer's end of stream. */
-export const READINESS = { READABLE: 1, WRITABLE: 2, HANGUP: 4, ERROR: 8 } as const;
+const readStack = readRecord<{ nextId: number; tcp: unknown; udp: unknown }>({
+  nextId: readInteger(1),
+  tcp: (value) => value,
+  udp: (value) => value,
+});
 
 /**
  * The sockets of one node. Nothing here blocks: what cannot be done yet is `-AGAIN` (or
@@ -28,115 +37,292 @@ export const READINESS = { READABLE: 1, WRITABLE: 2, HANGUP: 4, ERROR: 8 } as co
  * are negated errno constants; unknown ids give `-BADF`.
  */
 export class SocketStack {
+  private readonly wire: NodeWire;
+  private readonly meter = new Meter(NODE_BUFFER_BYTES_MAX);
+  private readonly tcp: TcpTable;
+  private readonly udp: UdpTable;
+  private nextId = 1;
+
+  constructor(wire: NodeWire) {
+    this.wire = wire;
+    this.tcp = new TcpTable(wire, this.meter, () => this.nextId++);
+    this.udp = new UdpTable(wire, this.meter);
+  }
+
   /** A new socket, or `-MFILE`. */
   open(kind: SocketKind): SocketId {
-    return kind === 'tcp' ? -ERRNO.NOTSUP : -ERRNO.NOTSUP;
+    this.tcp.sweep();
+    if (this.tcp.count + this.udp.count >= SOCKETS_MAX) return -ERRNO.MFILE;
+    const id = this.nextId++;
+    if (kind === 'tcp') this.tcp.open(id);
+    else this.udp.open(id);
+    return id;
   }
 
   /** Closes a socket as its operating system would; unknown ids are ignored. */
   close(id: SocketId): void {
-    void id;
+    const tcp = this.tcp.get(id);
+    if (tcp !== undefined) {
+      this.tcp.close(tcp);
+      return;
+    }
+    const udp = this.udp.get(id);
+    if (udp !== undefined) this.udp.close(udp);
   }
 
-  /** Closes every socket: the program ended. */
+  /** The program ended at `atNs`: closes every socket. */
   closeAll(atNs: VirtualNs): void {
-    void atNs;
+    this.wire.enter(atNs);
+    this.tcp.closeAll();
+    this.udp.closeAll();
+    this.wire.leave();
   }
 
-  /** Port 0 takes a free ephemeral port; address 0 is any address. */
+  /**
+   * Port 0 takes a free ephemeral port, address 0 is any address. `-ADDRINUSE`, `-ADDRNOTAVAIL`,
+   * `-INVAL` if it is bound already.
+   */
   bind(id: SocketId, address: number, port: number): number {
-    return id + address + port < 0 ? 0 : -ERRNO.NOTSUP;
+    const tcp = this.tcp.get(id);
+    if (tcp !== undefined) {
+      this.tcp.sweep();
+      return this.tcp.bind(tcp, address, port);
+    }
+    const udp = this.udp.get(id);
+    return udp === undefined ? -ERRNO.BADF : this.udp.bind(udp, address, port);
   }
 
+  /** `backlog` (1 to 4,096) is how many connections may wait; more are dropped and come again. */
   listen(id: SocketId, backlog: number): number {
-    return id + backlog < 0 ? 0 : -ERRNO.NOTSUP;
+    const tcp = this.tcp.get(id);
+    return tcp === undefined ? this.notTcp(id) : this.tcp.listen(tcp, backlog);
   }
 
+  /**
+   * TCP: `-INPROGRESS`, then see `connectResult`. UDP: sets the peer, 0. At once `-HOSTUNREACH`
+   * when no link leads to the address, `-ALREADY`, `-ISCONN`, `-ADDRNOTAVAIL`, `-INVAL`.
+   */
   connect(id: SocketId, address: number, port: number): number {
-    return id + address + port < 0 ? 0 : -ERRNO.NOTSUP;
+    const tcp = this.tcp.get(id);
+    if (tcp !== undefined) {
+      this.tcp.sweep();
+      return this.tcp.connect(tcp, address, port);
+    }
+    const udp = this.udp.get(id);
+    return udp === undefined ? -ERRNO.BADF : this.udp.connect(udp, address, port);
   }
 
+  /** How a TCP connect went: 0, `-INPROGRESS`, `-CONNREFUSED`, `-TIMEDOUT`, `-NOTCONN`. */
   connectResult(id: SocketId): number {
-    return id < 0 ? 0 : -ERRNO.NOTSUP;
+    const tcp = this.tcp.get(id);
+    if (tcp === undefined) return this.notTcp(id);
+    const { state, failure } = tcp.block;
+    if (state === 'new' || state === 'listen') return -ERRNO.NOTCONN;
+    if (state === 'syn-sent' || state === 'syn-received') return -ERRNO.INPROGRESS;
+    if (failure === 0) return 0;
+    tcp.block.error = 0;
+    return -failure;
   }
 
+  /** The next connection as a socket of its own, or `-AGAIN`; `-INVAL` if it does not listen. */
   accept(id: SocketId): number {
-    return id < 0 ? 0 : -ERRNO.NOTSUP;
+    const tcp = this.tcp.get(id);
+    return tcp === undefined ? this.notTcp(id) : this.tcp.accept(tcp);
   }
 
+  /**
+   * How many bytes were taken (TCP: as many as there is room for; UDP: all). `-AGAIN`,
+   * `-NOTCONN`, `-PIPE`, `-CONNRESET`, `-TIMEDOUT`; UDP: `-DESTADDRREQ`, `-MSGSIZE`,
+   * `-CONNREFUSED`.
+   */
   send(id: SocketId, bytes: Uint8Array): number {
-    return id + bytes.length < 0 ? 0 : -ERRNO.NOTSUP;
+    const tcp = this.tcp.get(id);
+    if (tcp !== undefined) return sendBytes(this.tcp, tcp, bytes);
+    const udp = this.udp.get(id);
+    return udp === undefined ? -ERRNO.BADF : this.udp.send(udp, bytes);
   }
 
+  /** How many bytes were stored; 0 at the end of a TCP stream; `-AGAIN` when none are there yet. */
   receive(id: SocketId, into: Uint8Array, peek: boolean): number {
-    return id + into.length < 0 && peek ? 0 : -ERRNO.NOTSUP;
+    const tcp = this.tcp.get(id);
+    if (tcp !== undefined) return receiveBytes(this.tcp, tcp, into, peek);
+    const result = this.receiveFrom(id, into, peek);
+    return typeof result === 'number' ? result : result.count;
   }
 
+  /** As `send`, to an end of its own. TCP ignores the end, as the usual systems do. */
   sendTo(id: SocketId, bytes: Uint8Array, address: number, port: number): number {
-    return id + bytes.length + address + port < 0 ? 0 : -ERRNO.NOTSUP;
+    const udp = this.udp.get(id);
+    return udp === undefined ? this.send(id, bytes) : this.udp.sendTo(udp, bytes, address, port);
   }
 
+  /** As `receive`, with the sender's end. */
   receiveFrom(id: SocketId, into: Uint8Array, peek: boolean): Datagram | number {
-    return id + into.length < 0 && peek ? 0 : -ERRNO.NOTSUP;
+    const udp = this.udp.get(id);
+    if (udp !== undefined) return this.udp.receiveFrom(udp, into, peek);
+    const tcp = this.tcp.get(id);
+    if (tcp === undefined) return -ERRNO.BADF;
+    const count = receiveBytes(this.tcp, tcp, into, peek);
+    if (count < 0) return count;
+    return { count, address: tcp.block.remoteAddress, port: tcp.block.remotePort };
   }
 
+  /** Ends reading (at once), writing (after what is queued), or both. `-NOTCONN`. */
   shutdown(id: SocketId, how: ShutdownHow): number {
-    return id < 0 && how === 'both' ? 0 : -ERRNO.NOTSUP;
+    const tcp = this.tcp.get(id);
+    if (tcp !== undefined) return shutDown(this.tcp, tcp, how);
+    const udp = this.udp.get(id);
+    return udp === undefined ? -ERRNO.BADF : this.udp.shutdown(udp, how);
   }
 
+  /** Where the socket is bound; address and port 0 if it is not. */
   localAddress(id: SocketId): Endpoint | number {
-    return id < 0 ? 0 : -ERRNO.NOTSUP;
+    const tcp = this.tcp.get(id);
+    if (tcp !== undefined) return { address: tcp.block.localAddress, port: tcp.block.localPort };
+    const udp = this.udp.get(id);
+    return udp === undefined ? -ERRNO.BADF : this.udp.localAddress(udp);
   }
 
+  /** The other end, or `-NOTCONN`. */
   peerAddress(id: SocketId): Endpoint | number {
-    return id < 0 ? 0 : -ERRNO.NOTSUP;
+    const tcp = this.tcp.get(id);
+    if (tcp !== undefined) {
+      const { remoteAddress, remotePort } = tcp.block;
+      const connected = isConnected(tcp);
+      return connected ? { address: remoteAddress, port: remotePort } : -ERRNO.NOTCONN;
+    }
+    const udp = this.udp.get(id);
+    if (udp === undefined) return -ERRNO.BADF;
+    return udp.peer.port === 0 ? -ERRNO.NOTCONN : udp.peer;
   }
 
+  /** The bits of READINESS; a socket that is gone is ready for all, to learn that. */
   readiness(id: SocketId): number {
-    return id < 0 ? 0 : -ERRNO.NOTSUP;
+    const tcp = this.tcp.get(id);
+    if (tcp !== undefined) return readinessOf(this.tcp, tcp);
+    const udp = this.udp.get(id);
+    if (udp !== undefined) return this.udp.readiness(udp);
+    return READINESS.READABLE | READINESS.WRITABLE | READINESS.ERROR;
   }
 
+  /** How many bytes can be read: of a stream, or of the first datagram. */
   readableBytes(id: SocketId): number {
-    return id < 0 ? 0 : -ERRNO.NOTSUP;
+    const tcp = this.tcp.get(id);
+    if (tcp !== undefined) return tcp.receiveQueue.length;
+    const udp = this.udp.get(id);
+    return udp === undefined ? -ERRNO.BADF : (udp.queue.peek()?.bytes.length ?? 0);
   }
 
+  /** How many connections are ready to be accepted. */
   pendingConnections(id: SocketId): number {
-    return id < 0 ? 0 : -ERRNO.NOTSUP;
+    const tcp = this.tcp.get(id);
+    return tcp === undefined ? this.notTcp(id) : tcp.ready.length;
   }
 
+  /** Sets one of SOCKET_OPTIONS: 0, `-NOPROTOOPT`, `-INVAL`. */
   setOption(id: SocketId, option: string, value: number): number {
-    return id + option.length + value < 0 ? 0 : -ERRNO.NOTSUP;
+    const socket = this.tcp.get(id) ?? this.udp.get(id);
+    return socket === undefined ? -ERRNO.BADF : socket.options.write(option, value);
   }
 
+  /**
+   * One of SOCKET_OPTIONS, or `type` (SOCKET_TYPE), `listening` (0 or 1), `error` (the pending
+   * errno constant, which this clears).
+   */
   option(id: SocketId, option: string): number {
-    return id + option.length < 0 ? 0 : -ERRNO.NOTSUP;
+    const tcp = this.tcp.get(id);
+    const udp = this.udp.get(id);
+    if (tcp === undefined && udp === undefined) return -ERRNO.BADF;
+    switch (option) {
+      case 'type':
+        return tcp === undefined ? SOCKET_TYPE.DATAGRAM : SOCKET_TYPE.STREAM;
+      case 'listening':
+        return tcp?.block.state === 'listen' ? 1 : 0;
+      case 'error':
+        if (tcp !== undefined) return takeError(tcp);
+        return udp === undefined ? 0 : this.udp.takeError(udp);
+      default:
+        return (tcp ?? udp)?.options.read(option) ?? -ERRNO.BADF;
+    }
   }
 
   /** The addresses of a name in a fixed order; none when nobody has that name. */
   resolve(name: string): number[] {
-    return name === '' ? [] : [];
+    return this.wire.resolve(name);
   }
 
   /** Whether any of the interests is ready. A socket that is gone is ready. */
   isReady(interests: readonly Interest[]): boolean {
-    return interests.length === 0 ? false : false;
+    const { READABLE, WRITABLE, HANGUP, ERROR } = READINESS;
+    for (const { socket, readiness } of interests) {
+      const wanted = readiness === 'read' ? READABLE | HANGUP | ERROR : WRITABLE | ERROR;
+      if ((this.readiness(socket) & wanted) !== 0) return true;
+    }
+    return false;
   }
 
-  /** Power loss: every socket is gone and nobody is told. */
+  /** Power loss: every socket is gone and nobody is told. Ids are still not used again. */
   reset(): void {
-    return;
+    this.tcp.reset();
+    this.udp.reset();
+    this.meter.used = 0;
+  }
+
+  /** The network delivers a packet; returns why it is dropped (see DROP), or 0. */
+  deliver(packet: Packet, atNs: VirtualNs): number {
+    this.wire.enter(atNs);
+    const reason = this.dispatch(packet);
+    this.wire.leave();
+    return reason;
+  }
+
+  /** The network fires a timer. */
+  fire(socket: SocketId, timer: TimerKind, atNs: VirtualNs): void {
+    this.wire.enter(atNs);
+    this.tcp.fire(socket, timer);
+    this.wire.leave();
   }
 
   capture(): unknown {
-    return null;
+    return { nextId: this.nextId, tcp: this.tcp.capture(), udp: this.udp.capture() };
   }
 
+  /** Takes what `capture` gave; anything else is refused (`bundle/shape`). */
   restore(state: unknown): void {
-    void state;
+    const { nextId, tcp, udp } = readStack(state, 'network.stack');
+    this.reset();
+    this.nextId = nextId;
+    this.tcp.restore(tcp);
+    this.udp.restore(udp);
   }
 
   /** A digest of all of the state as 16 hexadecimal digits. */
   digest(): string {
-    return '';
+    const digest = new RollingDigest();
+    digest.update(encodeCanonical(this.capture()));
+    return digest.hex();
+  }
+
+  private dispatch(packet: Packet): number {
+    if (packet.protocol === PROTOCOL_TCP) return this.tcp.deliver(packet);
+    if (packet.protocol === PROTOCOL_ICMP) return this.udp.deliverUnreachable(packet);
+    return this.udp.deliver(packet);
+  }
+
+  private notTcp(id: SocketId): number {
+    return this.udp.get(id) === undefined ? -ERRNO.BADF : -ERRNO.NOTSUP;
+  }
+}
+
+function isConnected(socket: TcpSocket): boolean {
+  switch (socket.block.state) {
+    case 'new':
+    case 'listen':
+    case 'syn-sent':
+    case 'syn-received':
+    case 'closed':
+      return false;
+    default:
+      return true;
   }
 }

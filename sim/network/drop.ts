@@ -1,0 +1,23 @@
+/** Why a packet is dropped: the result of a `net/drop` event. Numbers are never given anew. */
+export const DROP = {
+  /** The link lost it, by decision. */
+  LOSS: 1,
+  /** The link is cut. */
+  CUT: 2,
+  /** The link was cut while the packet was under way. */
+  CUT_IN_FLIGHT: 3,
+  /** The node that it reached is off. */
+  NODE_DOWN: 4,
+  /** No link leads there. */
+  NO_ROUTE: 5,
+  /** The link carries as many packets as it may. */
+  LINK_FULL: 6,
+  /** It would arrive after the end of time. */
+  TOO_LATE: 7,
+  /** The listener has as many connections waiting as it may. */
+  BACKLOG: 8,
+  /** The receiving socket or node has no room. */
+  BUFFER: 9,
+  /** Nobody has that port. */
+  NO_SOCKET: 10,
+} as const;
