@@ -136,7 +136,7 @@ export const scenarioSchema = table({
   schema_version: z.literal(1, 'expected 1, the version that this sim knows'),
   name: text,
   seed: z.int().min(0).optional(),
-  until: z.enum(['quiescence', 'property', 'virtual-time']).default('quiescence'),
+  until: z.enum(['quiescence', 'property', 'stopped', 'virtual-time']).default('quiescence'),
   guest: z.record(text, guest),
   node: z.array(node).min(1),
   network: network.prefault({}),

@@ -143,7 +143,7 @@ const readEvent: Read<EventDef> = readRecord<EventDef>({
 
 const readPlan: Read<PlanDef> = readRecord<PlanDef>({
   events: readList(readEvent, EVENTS_MAX),
-  until: readWord(['quiescence', 'property', 'virtual-time']),
+  until: readWord(['quiescence', 'property', 'stopped', 'virtual-time']),
   limits: readRecord<LimitsDef>({ virtualNsMax: readInteger(), quantaMax: readInteger() }),
 });
 

@@ -73,10 +73,10 @@ export interface PlanDef {
 
 /**
  * When a run is over (CR-7): `quiescence`, nothing can happen any more; `property`, every property
- * that can be decided early is decided; `virtual-time`, the limit is reached, which is then no
- * timeout.
+ * that can be decided early is decided; `stopped`, every node has run and none runs any more;
+ * `virtual-time`, the limit is reached, which is then no timeout.
  */
-export type Until = 'quiescence' | 'property' | 'virtual-time';
+export type Until = 'quiescence' | 'property' | 'stopped' | 'virtual-time';
 
 export interface LimitsDef {
   /** The run stops as a timeout (exit code 2) when virtual time reaches this. */

@@ -2,13 +2,7 @@ import type { Outcome, Wait } from '../kernel/guest.ts';
 import type { VirtualNs } from '../kernel/units.ts';
 
 /** Where a node stands. */
-export type NodeStatus =
-  | 'unstarted'
-  | 'runnable'
-  | 'waiting'
-  | 'exited'
-  | 'trapped'
-  | 'crashed';
+export type NodeStatus = 'unstarted' | 'runnable' | 'waiting' | 'exited' | 'trapped' | 'crashed';
 
 /** A node's life as plain data: what the world knows of its guest. */
 export interface NodeLife {
@@ -48,4 +42,9 @@ export function newLife(): NodeLife {
 /** Whether a guest of this status exists and has not ended. */
 export function isAlive(status: NodeStatus): boolean {
   return status === 'runnable' || status === 'waiting';
+}
+
+/** Whether a node has run and does not run any more. */
+export function hasStopped(status: NodeStatus): boolean {
+  return status === 'exited' || status === 'trapped' || status === 'crashed';
 }

@@ -14,7 +14,7 @@ import { PropertyChecker, type CheckerState, type PropertyResult } from '../prop
 import { FileSystem } from '../storage/file-system.ts';
 import { Consoles, type ConsolesState } from './consoles.ts';
 import { loadFiles } from './initial-files.ts';
-import { isAlive, newLife, type NodeLife, type NodeStatus } from './node-life.ts';
+import { hasStopped, isAlive, newLife, type NodeLife, type NodeStatus } from './node-life.ts';
 import { NodePort } from './node-port.ts';
 import { PlanRunner, type PlanPhase, type PlanTarget } from './plan-runner.ts';
 import { NOTES_MAX, type Note } from './timeline.ts';
@@ -29,7 +29,7 @@ export type Step =
   | { readonly kind: 'resume'; readonly node: number; readonly outcome: Outcome }
   | { readonly kind: 'end'; readonly reason: EndReason };
 
-export type EndReason = 'quiescence' | 'property' | 'virtual-time' | 'quanta';
+export type EndReason = 'quiescence' | 'property' | 'stopped' | 'virtual-time' | 'quanta';
 
 type WorldEvent =
   | { readonly kind: 'network'; readonly event: NetworkEvent }
@@ -247,7 +247,7 @@ export class World {
 
   /** The properties' verdicts so far, or at the end. */
   results(): readonly PropertyResult[] {
-    const complete = this.ended === 'quiescence';
+    const complete = this.ended === 'quiescence' || this.ended === 'stopped';
     return this.checker.results(this.now, complete);
   }
 
@@ -359,6 +359,8 @@ export class World {
   private endDue(): EndReason | null {
     const { until, limits } = this.scenario.plan;
     if (until === 'property' && (this.checker.failed || this.checker.settled)) return 'property';
+    if (until === 'stopped' && this.lives.every(({ status }) => hasStopped(status)))
+      return 'stopped';
     if (this.quantumCount >= limits.quantaMax) return 'quanta';
     const nextNs = this.frontierNs();
     if (this.queue.length === 0 && this.firstRunnable() < 0) return 'quiescence';

@@ -124,7 +124,7 @@ const ROWS: readonly (readonly [name: string, toml: string, expected: string])[]
     'an unknown end',
     HEAD + 'until = "quiet"\n' + GUEST + TWO,
     'x.toml:3:1: until | scenario/value | "quiet" is not one of "quiescence", "property", ' +
-      '"virtual-time"',
+      '"stopped", "virtual-time"',
   ],
 
   // Types.
