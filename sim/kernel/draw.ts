@@ -35,7 +35,7 @@ export function streamKey(seed: number, name: string): StreamKey {
 /** 32 unsigned bits: draw number `lane` of ordinal `ordinal` in the stream. */
 export function draw32(key: StreamKey, ordinal: number, lane: number): number {
   const low = ordinal | 0;
-  const high = Math.trunc(ordinal / 0x1_0000_0000) | 0;
+  const high = ordinal > 0xffffffff ? Math.trunc(ordinal / 0x1_0000_0000) | 0 : 0;
   let h = mix32(key.low ^ Math.imul(low, 0x9e3779b1));
   h = mix32(h ^ key.high ^ Math.imul(high, 0x85ebca77));
   return mix32(h + Math.imul(lane + 1, 0xc2b2ae3d) + (key.high ^ low)) >>> 0;

@@ -51,7 +51,7 @@ export function usedFeatures(module: ParsedModule, survey: Survey): readonly str
   const types = module.types.flatMap(({ params, results }) => [...params, ...results]);
   if (types.includes(TYPE.exnref)) found.add('exnref');
   if (module.importedGlobalCount > 0 && importsMutable(module)) found.add('mutable-globals');
-  return [...found].sort();
+  return [...found].sort((a, b) => (a < b ? -1 : 1));
 }
 
 function importsMutable(module: ParsedModule): boolean {
