@@ -1,21 +1,18 @@
 import { SimError } from '../../sim/index.ts';
 import { malformed } from '../binary/errors.ts';
-import { parseModule } from '../binary/parse.ts';
-import { KIND, KIND_NAMES, type ParsedModule } from '../binary/module.ts';
+import { KIND, MODE, type ParsedModule } from '../binary/module.ts';
 import { ByteReader } from '../binary/reader.ts';
-import type { ImportTarget, ProgramImport } from '../runtime/program.ts';
-import type {
-  CoreInstance,
-  CoreItem,
-  Entity,
-  LiftedFunction,
-  ModuleInstantiation,
-} from './link/entities.ts';
+import { typeName } from '../binary/types.ts';
+import type { ProgramImport } from '../runtime/program.ts';
+import { flatSignature } from './abi/function.ts';
+import type { Entity, LiftedFunction } from './link/entities.ts';
 import type { CoreFunctionName, HostImport } from './link/host-import.ts';
 import { readComponent } from './link/read-component.ts';
 import { withoutVersion } from './link/read-declarations.ts';
 import { LinkState, Scope, unsupported } from './link/scope.ts';
 import { MEMORY_IMPORT, shareMemory } from './link/share-memory.ts';
+import { TrampolineResolver } from './link/trampolines.ts';
+import { functionName, wire, type WireTarget, type Wiring } from './link/wiring.ts';
 
 export { isComponent } from './link/read-component.ts';
 
@@ -53,12 +50,13 @@ export interface TakenApart {
 export function takeApart(bytes: Uint8Array): TakenApart {
   const state = new LinkState(bytes);
   const { exports } = readComponent(new ByteReader(bytes), new Scope(state, null, 0), null);
-  const linker = new Linker(bytes, state.instantiations);
-  const modules = linker.modules();
+  const wiring = wire(bytes, state.instantiations);
+  const layout = new ModuleLayout(wiring);
+  const entry = findEntry(exports);
   return {
-    modules,
-    hosts: linker.hosts,
-    entry: findEntry(exports),
+    modules: layout.modules(),
+    hosts: wiring.hosts.map((host) => layout.moveHost(host)),
+    entry: { ...entry, main: layout.move(entry.main) },
     exports: [...exports].flatMap(([name, entity]) => exportNames(name, entity)),
   };
 }
@@ -68,29 +66,32 @@ function exportNames(name: string, entity: Entity): string[] {
   return [...entity.value.exports.keys()].map((inner) => `${name}#${inner}`);
 }
 
-/** Turns core instances and items into indexes of modules and host imports. */
-class Linker {
-  readonly hosts: HostImport[] = [];
-  private readonly byItem = new Map<CoreItem, number>();
-  private readonly parsed: readonly ParsedModule[];
-  private readonly instantiations: readonly ModuleInstantiation[];
+/** Which core modules remain, in which order, and what their imports come to. */
+class ModuleLayout {
+  private readonly wiring: Wiring;
+  private readonly resolver: TrampolineResolver;
+  /** Places in the component of the modules that remain, in our order. */
+  private readonly order: readonly number[];
 
-  constructor(bytes: Uint8Array, instantiations: readonly ModuleInstantiation[]) {
-    this.instantiations = instantiations;
-    this.parsed = instantiations.map(({ range }) => parseAt(bytes, range.start, range.end));
+  constructor(wiring: Wiring) {
+    this.wiring = wiring;
+    this.resolver = new TrampolineResolver(wiring);
+    const kept = [...wiring.modules.keys()].filter((at) => !this.resolver.dissolved.has(at));
+    const first = kept.filter((at) => canComeFirst(wiring.modules[at]));
+    this.order = [...first, ...kept.filter((at) => !first.includes(at))];
   }
 
   modules(): ComponentModule[] {
-    const definers = this.parsed.filter((module) => definesMemory(module));
-    if (definers.length !== 1) {
-      throw unsupported(0, `a component with ${definers.length} memories`);
-    }
-    return this.parsed.map((module, index) => {
-      const imports: ProgramImport[] = module.imports.map((item) => ({
-        module: item.module,
-        name: item.name,
-        target: this.target(index, item.module, item.name, item.kind),
-      }));
+    const { modules } = this.wiring;
+    const definers = modules.filter((module) => definesMemory(module)).length;
+    if (definers !== 1) throw unsupported(0, `a component with ${definers} memories`);
+    return this.order.map((at) => {
+      const module = modules[at];
+      const imports = module.imports.map((item, place): ProgramImport => {
+        const target = this.resolver.resolve(this.wiring.targets[at][place]);
+        if (item.kind === KIND.function) this.checkType(module, item.index, target);
+        return { module: item.module, name: item.name, target: this.moveTarget(target) };
+      });
       if (module.importedMemoryCount === 0) {
         imports.push({ ...MEMORY_IMPORT, target: { kind: 'memory' } });
       }
@@ -99,73 +100,70 @@ class Linker {
     });
   }
 
-  private target(index: number, moduleName: string, name: string, kind: number): ImportTarget {
-    if (kind === KIND.memory) return { kind: 'memory' };
-    const { range, args } = this.instantiations[index];
-    const what = `the ${KIND_NAMES[kind]} ${moduleName}.${name} of a core module`;
-    const item = itemOf(args.get(moduleName), name);
-    if (item === null) throw malformed(range.start, `${what} is not given`);
-    if (item.kind === 'export') {
-      const exported = this.exported(item.instance, item.name);
-      if (exported?.kind !== kind) throw malformed(range.start, `${what} is given something else`);
-      return { kind: 'export', module: item.instance, name: item.name };
+  /** A function's name with its module's place among those that remain. */
+  move(name: CoreFunctionName): CoreFunctionName {
+    const target = this.resolver.resolve({ kind: 'export', ...name });
+    if (target.kind !== 'export') throw unsupported(0, "a host function as a component's own");
+    return { module: this.order.indexOf(target.module), name: target.name };
+  }
+
+  moveHost(host: HostImport): HostImport {
+    const moved = (name: CoreFunctionName | null): CoreFunctionName | null =>
+      name === null ? null : this.move(name);
+    if (host.kind === 'function') return { ...host, realloc: moved(host.realloc) };
+    return { ...host, destructor: moved(host.destructor) };
+  }
+
+  private moveTarget(target: WireTarget): WireTarget {
+    return target.kind === 'export' ? { kind: 'export', ...this.move(target) } : target;
+  }
+
+  /** Holds an imported function's core type against that of what is given. */
+  private checkType(module: ParsedModule, index: number, target: WireTarget): void {
+    const { type } = module.functions[index];
+    const wanted = signature(type.params.map(typeName), type.results.map(typeName));
+    const given = this.signatureOf(target);
+    if (wanted !== given) {
+      throw malformed(0, `a core module imports a function as ${wanted} and is given ${given}`);
     }
-    if (kind !== KIND.function) throw malformed(range.start, `${what} is given a function`);
-    return { kind: 'host', index: this.host(item) };
   }
 
-  private exported(instance: number, name: string): { readonly kind: number } | undefined {
-    return this.parsed[instance].exports.find((one) => one.name === name);
-  }
-
-  private host(item: Exclude<CoreItem, { kind: 'export' }>): number {
-    const known = this.byItem.get(item);
-    if (known !== undefined) return known;
-    this.byItem.set(item, this.hosts.length);
-    this.hosts.push(this.describe(item));
-    return this.hosts.length - 1;
-  }
-
-  private describe(item: Exclude<CoreItem, { kind: 'export' }>): HostImport {
-    const { offset } = item;
-    if (item.kind === 'resource') {
-      const { operation, resource } = item;
-      const destructor = functionName(resource.destructor, offset);
-      return { kind: 'resource', operation, resource: resource.name, destructor, offset };
+  private signatureOf(target: WireTarget): string {
+    if (target.kind === 'memory') return 'a memory';
+    if (target.kind === 'host') {
+      const host = this.wiring.hosts[target.index];
+      if (host.kind === 'resource') {
+        return signature(['i32'], host.operation === 'drop' ? [] : ['i32']);
+      }
+      const { params, results } = flatSignature(host.type);
+      return signature(params, results);
     }
-    const { interfaceName, name, type } = item.func;
-    const { encoding } = item.options;
-    const realloc = functionName(item.options.realloc, offset);
-    return { kind: 'function', interfaceName, name, type, encoding, realloc, offset };
+    const module = this.wiring.modules[target.module];
+    const exported = module.exports.find((one) => one.name === target.name);
+    const type = module.functions[exported?.index ?? 0].type;
+    return signature(type.params.map(typeName), type.results.map(typeName));
   }
+}
+
+function signature(params: readonly string[], results: readonly string[]): string {
+  return `(${params.join()}) -> (${results.join()})`;
 }
 
 function definesMemory(module: ParsedModule): boolean {
   return module.memories.length > module.importedMemoryCount;
 }
 
-/** Parses a core module; an error's place names the module's own place in the component. */
-function parseAt(bytes: Uint8Array, start: number, end: number): ParsedModule {
-  try {
-    return parseModule(bytes.subarray(start, end));
-  } catch (error) {
-    if (!(error instanceof SimError)) throw error;
-    const { code, message, remedy } = error;
-    const place = `core module at offset ${start}, ${error.place ?? ''}`;
-    throw new SimError({ code, message, place, ...(remedy === undefined ? {} : { remedy }) });
-  }
-}
-
-function itemOf(instance: CoreInstance | undefined, name: string): CoreItem | null {
-  if (instance === undefined) return null;
-  if (instance.kind === 'module') return { kind: 'export', instance: instance.instance, name };
-  return instance.items.get(name) ?? null;
-}
-
-function functionName(item: CoreItem | null, offset: number): CoreFunctionName | null {
-  if (item === null) return null;
-  if (item.kind !== 'export') throw unsupported(offset, "a host function as a component's own");
-  return { module: item.instance, name: item.name };
+/**
+ * Whether instantiating a module can be seen by no other: adapters. They come first, so that those
+ * who import from them call them directly; what they import from later ones is bound when called.
+ */
+function canComeFirst(module: ParsedModule): boolean {
+  return (
+    !definesMemory(module) &&
+    module.start < 0 &&
+    module.data.every((segment) => segment.mode !== MODE.active) &&
+    module.imports.every((item) => item.kind === KIND.function || item.kind === KIND.memory)
+  );
 }
 
 /** Exports that are a program by themselves, when there is no `wasi:cli/run`. */
@@ -191,7 +189,6 @@ function findEntry(exports: ReadonlyMap<string, Entity>): ComponentEntry {
 
 function entryOf(lifted: LiftedFunction): ComponentEntry {
   const { type } = lifted;
-  const text = type.result?.text ?? 'nothing';
   const plain = type.result === null || type.result.flat.length === 1;
   if (type.params.length > 0 || !plain) {
     throw new SimError({
@@ -202,5 +199,5 @@ function entryOf(lifted: LiftedFunction): ComponentEntry {
   }
   const main = functionName(lifted.core, 0);
   if (main === null) throw malformed(0, 'the entry is lifted from nothing');
-  return { main, returnsResult: text === 'result<_,_>' };
+  return { main, returnsResult: type.result?.text === 'result<_,_>' };
 }

@@ -73,6 +73,7 @@ function resolve(
       assert(memory !== null, 'a module that imports the memory is linked to one');
       return memory;
     case 'export': {
+      if (target.module >= instances.length) return bindLate(instances, target);
       const value = instances[target.module]?.exports[target.name];
       assert(value !== undefined, 'an import from another module is exported there');
       return value as WebAssembly.ImportValue;
@@ -80,4 +81,16 @@ function resolve(
     case 'host':
       return wrapHostCall(slot, target.index, item.parameterCount, item.bigResult ? 0n : 0);
   }
+}
+
+/** A function of a module that is instantiated later: looked up when it is called. */
+function bindLate(
+  instances: readonly WebAssembly.Instance[],
+  { module, name }: { readonly module: number; readonly name: string },
+): (...args: unknown[]) => unknown {
+  return (...args) => {
+    const value = instances[module]?.exports[name];
+    assert(typeof value === 'function', 'a function bound late is exported');
+    return value(...args) as unknown;
+  };
 }

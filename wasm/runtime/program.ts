@@ -6,7 +6,7 @@ import type { HostSet } from './host-set.ts';
 export type ImportTarget =
   /** The program's one memory. */
   | { readonly kind: 'memory' }
-  /** An export of an earlier module's instance. */
+  /** An export of another module's instance; of a later one only a function. */
   | { readonly kind: 'export'; readonly module: number; readonly name: string }
   /** A host function, by its place in the host set. */
   | { readonly kind: 'host'; readonly index: number };

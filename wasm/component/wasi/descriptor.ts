@@ -38,6 +38,8 @@ export interface Place {
   readonly directory: Inode;
   readonly name: string;
   readonly inode: Inode;
+  /** The path ended in a slash: it names a directory, or what can only become one. */
+  readonly slash: boolean;
 }
 
 /** Follows a path below a directory's descriptor, which it must not leave. */
@@ -65,9 +67,24 @@ export function existing(
 
 /** The same for an entry that is made, removed or moved, which the descriptor must allow. */
 export function changeable(host: WasiHost, base: Descriptor, path: string): FileOutcome<Place> {
-  const place = resolveAt(host, base, path, false);
-  if (place.ok && !allows(base, DESCRIPTOR_FLAG.mutateDirectory)) return refuse('read-only');
-  return place;
+  if (!isDirectory(host, base)) return refuse('not-directory');
+  if (!allows(base, DESCRIPTOR_FLAG.mutateDirectory)) return refuse('read-only');
+  const options = { followFinal: false, followSlash: false };
+  const place = resolvePath(host.files, base.inode, path, options);
+  return typeof place === 'number' ? refuse(fileError(place)) : success(place);
+}
+
+/** The same for a new entry that is no directory: nothing must have its name, nor a slash end it. */
+export function newEntry(host: WasiHost, base: Descriptor, path: string): FileOutcome<Place> {
+  const place = changeable(host, base, path);
+  if (!place.ok) return place;
+  if (place.value.inode !== 0) return refuse('exist');
+  return place.value.slash ? refuse('no-entry') : place;
+}
+
+/** Whether a path ends in `.` or `..`, which cannot be removed or moved (POSIX: EINVAL, EBUSY). */
+export function endsInDots({ name }: Place): boolean {
+  return name === '.' || name === '..';
 }
 
 export function isDirectory(host: WasiHost, descriptor: Descriptor): boolean {
@@ -110,7 +127,8 @@ export function openAt(
   if (!place.ok) return place;
   if (place.value.inode === 0) {
     if (!creates) return refuse('no-entry');
-    const { directory, name } = place.value;
+    const { directory, name, slash } = place.value;
+    if (slash) return refuse('is-directory');
     const made = host.files.createFile(directory, name, host.port.realtimeNs());
     return made < 0 ? refuse(fileError(made)) : success(openInode(host, made, flags));
   }

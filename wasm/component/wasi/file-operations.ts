@@ -10,8 +10,10 @@ import {
   DONE,
   allows,
   changeable,
+  endsInDots,
   existing,
   isDirectory,
+  newEntry,
   outcomeOf,
   refuse,
   synchroniseWrite,
@@ -184,6 +186,7 @@ export function removeDirectoryAt(
 ): FileOutcome<undefined> {
   const place = changeable(host, base, path);
   if (!place.ok) return place;
+  if (endsInDots(place.value)) return refuse('invalid');
   const { directory, name } = place.value;
   return outcomeOf(host.files.removeDirectory(directory, name, host.port.realtimeNs()));
 }
@@ -195,6 +198,7 @@ export function unlinkFileAt(
 ): FileOutcome<undefined> {
   const place = changeable(host, base, path);
   if (!place.ok) return place;
+  if (endsInDots(place.value)) return refuse('is-directory');
   const { directory, name } = place.value;
   return outcomeOf(host.files.unlink(directory, name, host.port.realtimeNs()));
 }
@@ -211,6 +215,10 @@ export function renameAt(
   if (from.value.inode === 0) return refuse('no-entry');
   const to = changeable(host, newBase, newPath);
   if (!to.ok) return to;
+  if (endsInDots(from.value) || endsInDots(to.value)) return refuse('busy');
+  if (to.value.slash && typeOf(host, from.value.inode) !== 'directory') {
+    return refuse('not-directory');
+  }
   const now = host.port.realtimeNs();
   const { directory, name } = from.value;
   return outcomeOf(host.files.rename(directory, name, to.value.directory, to.value.name, now));
@@ -226,9 +234,8 @@ export function linkAt(
 ): FileOutcome<undefined> {
   const from = existing(host, base, path, false);
   if (!from.ok) return from;
-  const to = changeable(host, newBase, newPath);
+  const to = newEntry(host, newBase, newPath);
   if (!to.ok) return to;
-  if (to.value.inode !== 0) return refuse('exist');
   const { directory, name } = to.value;
   return outcomeOf(host.files.link(from.value.inode, directory, name, host.port.realtimeNs()));
 }
@@ -241,10 +248,9 @@ export function symlinkAt(
   path: string,
 ): FileOutcome<undefined> {
   if (target.startsWith('/')) return refuse('not-permitted');
-  const place = changeable(host, base, path);
+  const place = newEntry(host, base, path);
   if (!place.ok) return place;
-  const { directory, name, inode } = place.value;
-  if (inode !== 0) return refuse('exist');
+  const { directory, name } = place.value;
   return outcomeOf(host.files.symlink(directory, name, target, host.port.realtimeNs()));
 }
 
