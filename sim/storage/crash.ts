@@ -28,9 +28,8 @@ export function loseVolatileState(
 function settleEntries(table: NodeTable, slots: readonly SettledSlot[]): void {
   const byDirectory = new Map<Inode, Map<string, DirectoryEntry | null>>();
   for (const { directory, name, entry } of slots) {
-    let settled = byDirectory.get(directory);
-    if (settled === undefined) byDirectory.set(directory, (settled = new Map()));
-    settled.set(name, entry);
+    const settled = byDirectory.get(directory) ?? new Map<string, DirectoryEntry | null>();
+    byDirectory.set(directory, settled.set(name, entry));
   }
   for (const [inode, settled] of byDirectory) {
     const { directory } = table.get(inode) as DirectoryNode;

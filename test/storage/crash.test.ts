@@ -153,13 +153,12 @@ describe('a loss of power', () => {
       (files) => {
         const a = files.makeDirectory(ROOT, 'a', 1n);
         const b = files.makeDirectory(ROOT, 'b', 1n);
-        const c = files.makeDirectory(ROOT, 'c', 1n);
+        files.makeDirectory(ROOT, 'c', 1n);
         files.synchroniseAll();
         files.rename(ROOT, 'a', b, 'a', 1n);
         files.rename(b, 'a', ROOT, 'a', 1n);
         files.rename(ROOT, 'b', a, 'b', 1n);
         files.rename(ROOT, 'c', b, 'c', 1n);
-        void c;
       },
       ['/a/ /a/b/ /a/b/c/', '/c/ /a/ /a/b/', '/b/ /b/a/ /c/', '/b/ /c/ /a/', '/a/ /b/ /c/'],
     ],

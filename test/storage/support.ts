@@ -1,4 +1,5 @@
-import { draw32, FileSystem, ROOT, streamKey, type Inode } from '../../sim/index.ts';
+import type { FileSystem } from '../../sim/index.ts';
+import { draw32, ROOT, streamKey, type Inode } from '../../sim/index.ts';
 
 /** Whole numbers below a bound, the same for each seed. */
 export function randomSource(seed: number): (below: number) => number {
