@@ -1,8 +1,8 @@
 // The file system as a program sees it.
 //
 //   files counter DIRECTORY    one durable step of a counter; safe to crash and start again
-//   files exercise DIRECTORY   every call once, with its result; equal file systems, equal transcript
-//   files fill DIRECTORY KIB   writes until KIB or an error, and tells which
+//   files exercise DIRECTORY   every call once, with its result; equal file systems, equal
+//   transcript files fill DIRECTORY KIB   writes until KIB or an error, and tells which
 //
 // Exit codes: 0 done, 1 the file system refused, 64 usage.
 #include <dirent.h>
@@ -104,7 +104,8 @@ static void exercise_names(void) {
   report("mkdir again", mkdir(at("d"), 0755));
   report("link", link(at("a"), at("d/hard")));
   report("stat", stat(at("d/hard"), &status));
-  printf("links %d, size %lld, directory %d\n", (int)status.st_nlink, (long long)status.st_size, S_ISDIR(status.st_mode));
+  printf("links %d, size %lld, directory %d\n", (int)status.st_nlink, (long long)status.st_size,
+         S_ISDIR(status.st_mode));
   report("symlink", symlink("../a", at("d/soft")));
   report("readlink", readlink(at("d/soft"), target, sizeof target - 1));
   printf("target %s\n", target);
@@ -130,8 +131,8 @@ static void exercise_times(void) {
   struct timespec times[2] = {{.tv_sec = 1000, .tv_nsec = 5}, {.tv_sec = 2000, .tv_nsec = 7}};
   report("utimens", utimensat(AT_FDCWD, at("b"), times, 0));
   report("stat", stat(at("b"), &status));
-  printf("accessed %lld.%09ld, modified %lld.%09ld\n", (long long)status.st_atim.tv_sec, status.st_atim.tv_nsec,
-         (long long)status.st_mtim.tv_sec, status.st_mtim.tv_nsec);
+  printf("accessed %lld.%09ld, modified %lld.%09ld\n", (long long)status.st_atim.tv_sec,
+         status.st_atim.tv_nsec, (long long)status.st_mtim.tv_sec, status.st_mtim.tv_nsec);
 }
 
 static void exercise_listing(void) {
@@ -145,7 +146,10 @@ static void exercise_listing(void) {
   DIR *stream = opendir(at("d"));
   if (stream == NULL) refuse("opendir");
   for (struct dirent *entry = readdir(stream); entry != NULL; entry = readdir(stream)) {
-    printf("entry %s %s\n", entry->d_name, entry->d_type == DT_LNK ? "link" : entry->d_type == DT_DIR ? "directory" : "file");
+    printf("entry %s %s\n", entry->d_name,
+           entry->d_type == DT_LNK   ? "link"
+           : entry->d_type == DT_DIR ? "directory"
+                                     : "file");
   }
   closedir(stream);
 }
@@ -187,7 +191,8 @@ int main(int argument_count, char **arguments) {
   snprintf(directory, sizeof directory, "%s", arguments[2]);
   if (mkdir(directory, 0755) != 0 && errno != EEXIST) refuse("mkdir");
   if (strcmp(arguments[1], "counter") == 0) return run_counter();
-  if (strcmp(arguments[1], "fill") == 0) return run_fill(argument_count > 3 ? atol(arguments[3]) : 1024);
+  if (strcmp(arguments[1], "fill") == 0)
+    return run_fill(argument_count > 3 ? atol(arguments[3]) : 1024);
   if (strcmp(arguments[1], "exercise") != 0) return 64;
   exercise_content();
   exercise_names();

@@ -29,7 +29,8 @@ static uint32_t bits32(float value) {
 static void advance(Body *bodies, int count, double dt) {
   for (int i = 0; i < count; i++) {
     for (int j = i + 1; j < count; j++) {
-      double dx = bodies[i].x - bodies[j].x, dy = bodies[i].y - bodies[j].y, dz = bodies[i].z - bodies[j].z;
+      double dx = bodies[i].x - bodies[j].x, dy = bodies[i].y - bodies[j].y,
+             dz = bodies[i].z - bodies[j].z;
       double square = dx * dx + dy * dy + dz * dz;
       double magnitude = dt / (square * sqrt(square));
       bodies[i].vx -= dx * bodies[j].mass * magnitude;
@@ -51,11 +52,18 @@ static void nbody(int step_count) {
   Body bodies[5];
   for (int i = 0; i < 5; i++) {
     double r = 1.0 + 3.0 * i;
-    bodies[i] = (Body){r * cos(i), r * sin(i), 0.1 * i, -sin(i) / sqrt(r), cos(i) / sqrt(r), 0.01 * i, i == 0 ? 39.0 : 0.01 * i};
+    bodies[i] = (Body){r * cos(i),
+                       r * sin(i),
+                       0.1 * i,
+                       -sin(i) / sqrt(r),
+                       cos(i) / sqrt(r),
+                       0.01 * i,
+                       i == 0 ? 39.0 : 0.01 * i};
   }
   for (int step = 0; step < step_count; step++) advance(bodies, 5, 0.001);
   for (int i = 0; i < 5; i++) {
-    printf("nbody %d %016llx %016llx\n", i, (unsigned long long)bits64(bodies[i].x), (unsigned long long)bits64(bodies[i].vy));
+    printf("nbody %d %016llx %016llx\n", i, (unsigned long long)bits64(bodies[i].x),
+           (unsigned long long)bits64(bodies[i].vy));
   }
 }
 

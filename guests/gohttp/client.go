@@ -32,7 +32,8 @@ func newClient(hosts []string) *client {
 // ask sends one request to one server and reads its copy of the register.
 func (c *client) ask(ctx context.Context, method, host string, body []byte) (register, error) {
 	var answer register
-	request, err := http.NewRequestWithContext(ctx, method, "http://"+host+"/register", bytes.NewReader(body))
+	url := "http://" + host + "/register"
+	request, err := http.NewRequestWithContext(ctx, method, url, bytes.NewReader(body))
 	if err != nil {
 		return answer, err
 	}

@@ -1,10 +1,11 @@
 // A register replicated over three HTTP servers, with majorities: a plain net/http program.
 //
-//	gohttp server NAME ADDRESS [DIRECTORY]         keeps its copy in DIRECTORY, or in memory only
-//	gohttp client WRITES PAUSE_MS HOST:PORT...     writes and reads back by majority, checks what it reads
+//	gohttp server NAME ADDRESS [DIRECTORY]        keeps its copy in DIRECTORY, or in memory only
+//	gohttp client WRITES PAUSE_MS HOST:PORT...    writes and reads back by majority, and checks
 //
-// Exit codes: 0 done, 1 could not go on, 2 a read lost an acknowledged write, 64 usage. A server that
-// keeps its copy in memory only loses acknowledged writes when it crashes: the checker's own test.
+// Exit codes: 0 done, 1 could not go on, 2 a read lost an acknowledged write, 64 usage. A server
+// that keeps its copy in memory only loses acknowledged writes when it crashes: the checker's own
+// test.
 package main
 
 import (
@@ -15,7 +16,8 @@ import (
 )
 
 func usage() {
-	fmt.Println("usage: gohttp server NAME ADDRESS [DIRECTORY] | gohttp client WRITES PAUSE_MS HOST:PORT...")
+	fmt.Println("usage: gohttp server NAME ADDRESS [DIRECTORY]")
+	fmt.Println("       gohttp client WRITES PAUSE_MS HOST:PORT...")
 	os.Exit(64)
 }
 

@@ -1,6 +1,6 @@
-// One of everything that a command line program does: arguments, environment, clock, sleep, entropy,
-// standard input, a file, standard output and error, an exit code. Built as a preview 1 module and
-// as a preview 2 component from the same source.
+// One of everything that a command line program does: arguments, environment, clock, sleep,
+// entropy, standard input, a file, standard output and error, an exit code. Built as a preview 1
+// module and as a preview 2 component from the same source.
 //
 //   hello [DIRECTORY [EXIT_CODE]]
 #include <errno.h>
@@ -37,7 +37,8 @@ static void append_and_count(const char *directory) {
 
 int main(int argument_count, char **arguments) {
   for (int i = 1; i < argument_count; i++) printf("argument %d: %s\n", i, arguments[i]);
-  for (char **variable = environ; *variable != NULL; variable++) printf("variable: %s\n", *variable);
+  for (char **variable = environ; *variable != NULL; variable++)
+    printf("variable: %s\n", *variable);
   print_clock("realtime", CLOCK_REALTIME);
   print_clock("monotonic", CLOCK_MONOTONIC);
   struct timespec wait = {.tv_sec = 1, .tv_nsec = 500000000};

@@ -111,8 +111,9 @@ static void expect_error(const char *call, __wasi_errno_t error) {
 
 // The import itself: the wrapper of the C library would read the bad path.
 __attribute__((import_module("wasi_snapshot_preview1"), import_name("path_open"))) extern uint16_t
-path_open(__wasi_fd_t directory, uint32_t lookup_flags, const uint8_t *path, __wasi_size_t path_size,
-          uint32_t open_flags, uint64_t rights, uint64_t inheriting, uint32_t flags, __wasi_fd_t *fd);
+path_open(__wasi_fd_t directory, uint32_t lookup_flags, const uint8_t *path,
+          __wasi_size_t path_size, uint32_t open_flags, uint64_t rights, uint64_t inheriting,
+          uint32_t flags, __wasi_fd_t *fd);
 
 // Every pointer leads outside of linear memory or wraps around its end.
 static void bad_pointers(void) {
@@ -126,7 +127,8 @@ static void bad_pointers(void) {
   expect_error("random_get", __wasi_random_get(outside, 64));
   expect_error("random_get huge", __wasi_random_get((uint8_t *)1024, 0xffffffffu));
   expect_error("clock_time_get", __wasi_clock_time_get(0, 0, (__wasi_timestamp_t *)(outside + 8)));
-  expect_error("poll_oneoff", __wasi_poll_oneoff((const __wasi_subscription_t *)outside, (__wasi_event_t *)outside, 3, &size));
+  expect_error("poll_oneoff", __wasi_poll_oneoff((const __wasi_subscription_t *)outside,
+                                                 (__wasi_event_t *)outside, 3, &size));
   __wasi_fd_t fd;
   expect_error("path_open", path_open(3, 0, outside, 64, 0, 0, 0, 0, &fd));
 }
@@ -148,7 +150,8 @@ static void deep_paths(void) {
   int depth = 0;
   while (depth < 1000 && mkdir(strcat(path, "/d"), 0755) == 0) depth++;
   printf("deep path: %d levels, then %s\n", depth, depth < 1000 ? strerror(errno) : "stopped");
-  const char *escapes[] = {"/../etc/passwd", "/../../../../../../etc/passwd", "/d/../../etc/passwd"};
+  const char *escapes[] = {"/../etc/passwd", "/../../../../../../etc/passwd",
+                           "/d/../../etc/passwd"};
   for (int i = 0; i < 3; i++) {
     int file = open(escapes[i], O_RDONLY);
     printf("escape %d: %s\n", i, file < 0 ? "refused" : "OPENED");

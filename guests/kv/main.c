@@ -57,7 +57,8 @@ static Record operation(uint32_t index) {
   record.operation = index + 1;
   record.key = draw % KEY_COUNT;
   record.value.size = draw % 11 == 0 ? 0 : 1 + (draw >> 8) % VALUE_SIZE_MAX;
-  for (uint32_t i = 0; i < record.value.size; i++) record.value.bytes[i] = (uint8_t)(mix(index) + i);
+  for (uint32_t i = 0; i < record.value.size; i++)
+    record.value.bytes[i] = (uint8_t)(mix(index) + i);
   return record;
 }
 
@@ -72,7 +73,8 @@ static void seal(Record *record) {
 }
 
 static int is_whole(const Record *record) {
-  return record->checksum == checksum(&record->operation, sizeof *record - sizeof record->checksum) &&
+  return record->checksum ==
+             checksum(&record->operation, sizeof *record - sizeof record->checksum) &&
          record->key < KEY_COUNT && record->value.size <= VALUE_SIZE_MAX;
 }
 

@@ -1,7 +1,9 @@
 //! A calculator service over TCP in plain std Rust, one connection at a time.
 //!
-//!     rusttcp server HOST:PORT [CONNECTIONS]    answers "add 2 3" with "= 5", until CONNECTIONS have gone
+//!     rusttcp server HOST:PORT [CONNECTIONS]    answers "add 2 3" with "= 5"
 //!     rusttcp client HOST:PORT REQUESTS         asks, checks each answer
+//!
+//! The server ends when CONNECTIONS (1 if not given) have come and gone.
 //!
 //! Exit codes: 0 done, 1 input or output failed, 2 a wrong answer, 64 usage.
 
@@ -26,7 +28,7 @@ fn answer(line: &str) -> String {
 fn serve(address: &str, connection_count_max: u32) -> io::Result<()> {
     let listener = simnet::TcpListener::bind(address)?;
     println!("listening on {}", listener.local_addr()?);
-    // The hasher is seeded by the host's entropy: the order of this map shows whether it is the same.
+    // The hasher is seeded by the host's entropy, and the order of this map shows that seed.
     let mut requests_by_verb: HashMap<String, u32> = HashMap::new();
     for _ in 0..connection_count_max {
         let (mut stream, peer) = listener.accept()?;
@@ -43,7 +45,10 @@ fn serve(address: &str, connection_count_max: u32) -> io::Result<()> {
             }
             let verb = line.split(' ').next().unwrap_or("").to_string();
             *requests_by_verb.entry(verb).or_insert(0) += 1;
-            if stream.write_all(format!("{}\n", answer(&line)).as_bytes()).is_err() {
+            if stream
+                .write_all(format!("{}\n", answer(&line)).as_bytes())
+                .is_err()
+            {
                 break;
             }
         }
@@ -66,7 +71,11 @@ fn ask(address: &str, request_count: i64) -> io::Result<bool> {
     let start = Instant::now();
     let mut stream = connect(address)?;
     for index in 0..request_count {
-        let (verb, expected) = if index % 2 == 0 { ("add", index + 7) } else { ("mul", index * 7) };
+        let (verb, expected) = if index % 2 == 0 {
+            ("add", index + 7)
+        } else {
+            ("mul", index * 7)
+        };
         stream.write_all(format!("{} {} 7\n", verb, index).as_bytes())?;
         let mut line = String::new();
         BufReader::new(&mut stream).read_line(&mut line)?;
@@ -75,7 +84,11 @@ fn ask(address: &str, request_count: i64) -> io::Result<bool> {
             return Ok(false);
         }
     }
-    println!("ok: {} answers in {} us", request_count, start.elapsed().as_micros());
+    println!(
+        "ok: {} answers in {} us",
+        request_count,
+        start.elapsed().as_micros()
+    );
     Ok(true)
 }
 
@@ -87,7 +100,9 @@ fn main() {
         ["server", address, count] => serve(address, count.parse().unwrap_or(1)).map(|_| true),
         ["client", address, count] => ask(address, count.parse().unwrap_or(1)),
         _ => {
-            println!("usage: rusttcp server HOST:PORT [CONNECTIONS] | rusttcp client HOST:PORT REQUESTS");
+            println!(
+                "usage: rusttcp server HOST:PORT [CONNECTIONS] | rusttcp client HOST:PORT REQUESTS"
+            );
             std::process::exit(64);
         }
     };

@@ -67,7 +67,8 @@ static void print_digest(Sha256 *hash) {
   uint64_t bit_count = hash->byte_count * 8;
   add(hash, (const uint8_t[]){0x80}, 1);
   while (hash->byte_count % 64 != 56) add(hash, (const uint8_t[]){0}, 1);
-  for (int shift = 56; shift >= 0; shift -= 8) add(hash, (const uint8_t[]){(uint8_t)(bit_count >> shift)}, 1);
+  for (int shift = 56; shift >= 0; shift -= 8)
+    add(hash, (const uint8_t[]){(uint8_t)(bit_count >> shift)}, 1);
   for (int i = 0; i < 8; i++) printf("%08x", hash->state[i]);
   printf("\n");
 }

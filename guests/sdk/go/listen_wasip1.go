@@ -11,7 +11,8 @@ import (
 func Listen(network, address string) (net.Listener, error) {
 	listener, err := listen(network, address)
 	if err != nil {
-		return nil, &net.OpError{Op: "listen", Net: network, Addr: textAddress{network, address}, Err: err}
+		at := textAddress{network, address}
+		return nil, &net.OpError{Op: "listen", Net: network, Addr: at, Err: err}
 	}
 	return listener, nil
 }

@@ -116,14 +116,16 @@ func connect(fd int, ip net.IP, port int) error {
 func setReuseAddress(fd int) error {
 	f := newFrame()
 	f.value = 1
-	return result(sock_setsockopt(int32(fd), levelSocket, optionReuseAddress, unsafe.Pointer(&f.value), 4))
+	value := unsafe.Pointer(&f.value)
+	return result(sock_setsockopt(int32(fd), levelSocket, optionReuseAddress, value, 4))
 }
 
 // pendingError is SO_ERROR: 0 when there is none.
 func pendingError(fd int) (syscall.Errno, error) {
 	f := newFrame()
 	f.size = 4
-	err := result(sock_getsockopt(int32(fd), levelSocket, optionError, unsafe.Pointer(&f.value), unsafe.Pointer(&f.size)))
+	value, size := unsafe.Pointer(&f.value), unsafe.Pointer(&f.size)
+	err := result(sock_getsockopt(int32(fd), levelSocket, optionError, value, size))
 	return syscall.Errno(f.value), err
 }
 
@@ -137,15 +139,17 @@ func (f *frame) endpoint() (net.IP, int, error) {
 	return nil, 0, syscall.EAFNOSUPPORT
 }
 
-func (f *frame) expectAddress() {
+// expectEndpoint answers where the host shall put an address and a port.
+func (f *frame) expectEndpoint() (address, port unsafe.Pointer) {
 	f.address.buffer = pointer(unsafe.Pointer(&f.bytes))
 	f.address.size = uint32(len(f.bytes))
+	return unsafe.Pointer(&f.address), unsafe.Pointer(&f.port)
 }
 
 func localAddress(fd int) (net.IP, int, error) {
 	f := newFrame()
-	f.expectAddress()
-	if errno := sock_getlocaladdr(int32(fd), unsafe.Pointer(&f.address), unsafe.Pointer(&f.port)); errno != 0 {
+	address, port := f.expectEndpoint()
+	if errno := sock_getlocaladdr(int32(fd), address, port); errno != 0 {
 		return nil, 0, errno
 	}
 	return f.endpoint()
@@ -153,8 +157,8 @@ func localAddress(fd int) (net.IP, int, error) {
 
 func peerAddress(fd int) (net.IP, int, error) {
 	f := newFrame()
-	f.expectAddress()
-	if errno := sock_getpeeraddr(int32(fd), unsafe.Pointer(&f.address), unsafe.Pointer(&f.port)); errno != 0 {
+	address, port := f.expectEndpoint()
+	if errno := sock_getpeeraddr(int32(fd), address, port); errno != 0 {
 		return nil, 0, errno
 	}
 	return f.endpoint()

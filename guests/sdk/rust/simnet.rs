@@ -51,7 +51,14 @@ extern "C" {
     fn sock_listen(fd: u32, backlog: u32) -> u32;
     fn sock_connect(fd: u32, address: *const Buffer, port: u32) -> u32;
     fn sock_accept(fd: u32, flags: u32, new: *mut u32) -> u32;
-    fn sock_recv(fd: u32, data: *const Buffer, count: u32, flags: u32, size: *mut u32, out: *mut u16) -> u32;
+    fn sock_recv(
+        fd: u32,
+        data: *const Buffer,
+        count: u32,
+        flags: u32,
+        size: *mut u32,
+        out: *mut u16,
+    ) -> u32;
     fn sock_send(fd: u32, data: *const Buffer, count: u32, flags: u32, size: *mut u32) -> u32;
     fn sock_shutdown(fd: u32, how: u32) -> u32;
     fn sock_setsockopt(fd: u32, level: u32, name: u32, value: *const u32, size: u32) -> u32;
@@ -90,7 +97,11 @@ pub fn resolve(address: &str) -> io::Result<SocketAddr> {
     let node = format!("{}\0", host);
     let mut data = [0u8; 26];
     let mut name = [0u8; 32];
-    let mut target = SocketAddress { family: 0, data_size: data.len() as u32, data: data.as_mut_ptr() };
+    let mut target = SocketAddress {
+        family: 0,
+        data_size: data.len() as u32,
+        data: data.as_mut_ptr(),
+    };
     let mut record = AddressRecord {
         flags: 0,
         family: 0,
@@ -102,11 +113,24 @@ pub fn resolve(address: &str) -> io::Result<SocketAddr> {
         name_size: name.len() as u32,
         next: std::ptr::null_mut(),
     };
-    let hints = AddressRecord { address: std::ptr::null_mut(), name: std::ptr::null_mut(), ..record };
+    let hints = AddressRecord {
+        address: std::ptr::null_mut(),
+        name: std::ptr::null_mut(),
+        ..record
+    };
     let mut first: *mut AddressRecord = &mut record;
     let mut count = 0;
     check(unsafe {
-        sock_getaddrinfo(node.as_ptr(), node.len() as u32, b"0\0".as_ptr(), 2, &hints, &mut first, 1, &mut count)
+        sock_getaddrinfo(
+            node.as_ptr(),
+            node.len() as u32,
+            b"0\0".as_ptr(),
+            2,
+            &hints,
+            &mut first,
+            1,
+            &mut count,
+        )
     })?;
     let family = unsafe { std::ptr::read_volatile(&target.family) } as u16;
     let bytes = unsafe { std::ptr::read_volatile(&data) };
@@ -133,24 +157,40 @@ impl Drop for Socket {
 
 impl Socket {
     fn open(address: &SocketAddr) -> io::Result<Socket> {
-        let family = if address.is_ipv4() { FAMILY_INET4 } else { FAMILY_INET6 };
+        let family = if address.is_ipv4() {
+            FAMILY_INET4
+        } else {
+            FAMILY_INET6
+        };
         let mut fd = 0;
         check(unsafe { sock_open(family as u32, TYPE_STREAM as u32, &mut fd) })?;
         Ok(Socket(fd))
     }
 
-    fn with_address(address: &SocketAddr, call: impl FnOnce(*const Buffer, u32) -> u32) -> io::Result<()> {
+    fn with_address(
+        address: &SocketAddr,
+        call: impl FnOnce(*const Buffer, u32) -> u32,
+    ) -> io::Result<()> {
         let octets = match address.ip() {
             IpAddr::V4(ip) => ip.octets().to_vec(),
             IpAddr::V6(ip) => ip.octets().to_vec(),
         };
-        let buffer = Buffer { address: octets.as_ptr(), size: octets.len() };
+        let buffer = Buffer {
+            address: octets.as_ptr(),
+            size: octets.len(),
+        };
         check(call(&buffer, address.port() as u32))
     }
 
-    fn endpoint(&self, call: unsafe extern "C" fn(u32, *const Buffer, *mut u32) -> u32) -> io::Result<SocketAddr> {
+    fn endpoint(
+        &self,
+        call: unsafe extern "C" fn(u32, *const Buffer, *mut u32) -> u32,
+    ) -> io::Result<SocketAddr> {
         let mut bytes = vec![0u8; ADDRESS_SIZE];
-        let buffer = Buffer { address: bytes.as_mut_ptr(), size: ADDRESS_SIZE };
+        let buffer = Buffer {
+            address: bytes.as_mut_ptr(),
+            size: ADDRESS_SIZE,
+        };
         let mut port = 0;
         check(unsafe { call(self.0, &buffer, &mut port) })?;
         let ip = match u16::from_le_bytes([bytes[0], bytes[1]]) {
@@ -177,7 +217,9 @@ impl TcpStream {
     pub fn connect(address: &str) -> io::Result<TcpStream> {
         let address = resolve(address)?;
         let socket = Socket::open(&address)?;
-        Socket::with_address(&address, |buffer, port| unsafe { sock_connect(socket.0, buffer, port) })?;
+        Socket::with_address(&address, |buffer, port| unsafe {
+            sock_connect(socket.0, buffer, port)
+        })?;
         Ok(TcpStream(socket))
     }
 
@@ -205,7 +247,10 @@ impl TcpStream {
 
 impl Read for TcpStream {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
-        let buffer = Buffer { address: bytes.as_mut_ptr(), size: bytes.len() };
+        let buffer = Buffer {
+            address: bytes.as_mut_ptr(),
+            size: bytes.len(),
+        };
         let (mut size, mut flags) = (0, 0);
         check(unsafe { sock_recv(self.0 .0, &buffer, 1, 0, &mut size, &mut flags) })?;
         Ok(size as usize)
@@ -214,7 +259,10 @@ impl Read for TcpStream {
 
 impl Write for TcpStream {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let buffer = Buffer { address: bytes.as_ptr(), size: bytes.len() };
+        let buffer = Buffer {
+            address: bytes.as_ptr(),
+            size: bytes.len(),
+        };
         let mut size = 0;
         check(unsafe { sock_send(self.0 .0, &buffer, 1, 0, &mut size) })?;
         Ok(size as usize)
@@ -234,7 +282,9 @@ impl TcpListener {
         let socket = Socket::open(&address)?;
         let yes = 1u32;
         check(unsafe { sock_setsockopt(socket.0, LEVEL_SOCKET, OPTION_REUSE_ADDRESS, &yes, 4) })?;
-        Socket::with_address(&address, |buffer, port| unsafe { sock_bind(socket.0, buffer, port) })?;
+        Socket::with_address(&address, |buffer, port| unsafe {
+            sock_bind(socket.0, buffer, port)
+        })?;
         check(unsafe { sock_listen(socket.0, 128) })?;
         Ok(TcpListener(socket))
     }
