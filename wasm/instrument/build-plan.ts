@@ -1,8 +1,24 @@
+import { assert } from '../../sim/index.ts';
 import { tooLarge } from '../binary/errors.ts';
 import { LIMIT, MODE, type ParsedModule } from '../binary/module.ts';
-import { findHot, hasImportedTable, TRAIT, type HotSet, type Survey } from './call-graph.ts';
+import {
+  exportsTable,
+  findHot,
+  hasImportedTable,
+  TRAIT,
+  type HotSet,
+  type Survey,
+} from './call-graph.ts';
 import { neededHelpers, type HelperFunction } from './helpers.ts';
-import { RESERVE_BYTES, RESERVE_PAGES, SEGMENT_FLAGS_BYTES } from './layout.ts';
+import {
+  GLOBALS_BASE,
+  GLOBALS_BYTES,
+  RESERVE_BYTES,
+  RESERVE_PAGES,
+  SEGMENT_FLAGS_BASE,
+  SEGMENT_FLAGS_BYTES,
+  STATE_SLOTS,
+} from './layout.ts';
 import { TypeSpace, type ModulePlan } from './module-plan.ts';
 import type { InstrumentOptions } from './options.ts';
 
@@ -26,9 +42,14 @@ export function buildPlan(
 ): Preparation {
   const { options, suspending, thunks } = parts;
   const hot = findHotFunctions(module, survey, options, suspending);
-  const helpers = neededHelpers({ module, uses: survey.opcodeUses, initPairs: survey.initPairs });
+  const helpers = neededHelpers({
+    module,
+    uses: survey.opcodeUses,
+    initPairs: survey.initPairs,
+    suspends: options.suspend !== 'none',
+  });
   const firstHelper = module.functions.length + ADDED_IMPORTS;
-  const segmentFlags = flagSegments(module, survey);
+  const segmentFlags = flagSegments(module, survey, stateSlices(options).flagsBytes);
   const empty = emptySegments(module, segmentFlags);
   const plan: ModulePlan = {
     module,
@@ -46,10 +67,33 @@ export function buildPlan(
     emptyElements: empty.elements,
     referenceTarget: (index) => thunks.get(index) ?? index,
     resumeTable: module.tables.length,
+    openTables: hasOpenTables(module, options),
+    ...stateSlices(options),
     memoryShift: module.memories.length > 0 ? RESERVE_BYTES : 0,
     physicalPagesMax: guestPagesMax(module, options) + RESERVE_PAGES,
   };
   return { plan, helpers };
+}
+
+/** Whether functions of other modules can stand in the module's tables. */
+function hasOpenTables(module: ParsedModule, options: InstrumentOptions): boolean {
+  return hasImportedTable(module) || (options.sharedState !== undefined && exportsTable(module));
+}
+
+function stateSlices(
+  options: InstrumentOptions,
+): Pick<ModulePlan, 'flagsBase' | 'flagsBytes' | 'globalsBase' | 'globalsBytesMax'> {
+  const slices = options.sharedState === undefined ? 1 : STATE_SLOTS;
+  const slot = options.stateSlot ?? 0;
+  assert(slot >= 0 && slot < slices, 'the state slot is in range');
+  const flagsBytes = Math.floor(SEGMENT_FLAGS_BYTES / slices);
+  const globalsBytesMax = Math.floor(GLOBALS_BYTES / slices);
+  return {
+    flagsBase: SEGMENT_FLAGS_BASE + slot * flagsBytes,
+    flagsBytes,
+    globalsBase: GLOBALS_BASE + slot * globalsBytesMax,
+    globalsBytesMax,
+  };
 }
 
 /** Pages that the guest may have at most. */
@@ -79,12 +123,11 @@ function findHotFunctions(
       if ((traits & (TRAIT.loop | TRAIT.call)) !== 0) seeds.push(index);
     });
   }
-  const open = options.sharedState === 'import' || hasImportedTable(module);
-  return findHot(module, survey, seeds, open);
+  return findHot(module, survey, seeds, hasOpenTables(module, options));
 }
 
 /** A flag byte for each passive segment that code both uses and drops. */
-function flagSegments(module: ParsedModule, survey: Survey): Map<string, number> {
+function flagSegments(module: ParsedModule, survey: Survey, bytesMax: number): Map<string, number> {
   const flags = new Map<string, number>();
   const used = new Set<string>();
   for (const pair of survey.initPairs) {
@@ -92,8 +135,8 @@ function flagSegments(module: ParsedModule, survey: Survey): Map<string, number>
   }
   const add = (key: string, mode: number): void => {
     if (mode !== MODE.passive || !used.has(key) || !survey.dropped.has(key)) return;
-    if (flags.size >= SEGMENT_FLAGS_BYTES) {
-      throw tooLarge(0, 'segments that are dropped', SEGMENT_FLAGS_BYTES);
+    if (flags.size >= bytesMax) {
+      throw tooLarge(0, 'segments that are dropped', bytesMax);
     }
     flags.set(key, flags.size);
   };

@@ -119,6 +119,12 @@ export class CodeWriter extends ByteWriter {
     }
   }
 
+  /** A block type; `types` gives the index of one that is not just a value. */
+  blockType(type: FunctionType, types: { index(type: FunctionType): number }): void {
+    if (type.params.length > 0 || type.results.length > 1) this.s32(types.index(type));
+    else this.byte(type.results.length === 0 ? VOID_BLOCK : type.results[0]);
+  }
+
   zeros(types: readonly ValueType[]): void {
     for (const type of types) this.zero(type);
   }
@@ -148,9 +154,4 @@ function accessOf(type: ValueType): readonly [opcode: number, alignment: number]
     default:
       return [OP.i32Load, 2];
   }
-}
-
-/** Whether a block type needs an entry in the type section. */
-export function needsTypeIndex(type: FunctionType): boolean {
-  return type.params.length > 0 || type.results.length > 1;
 }

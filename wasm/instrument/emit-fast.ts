@@ -1,8 +1,9 @@
 import { OP } from '../binary/opcodes.ts';
+import { functionType } from '../binary/types.ts';
 import { ByteWriter } from '../binary/writer.ts';
 import { Emitter } from './emitter.ts';
-import { argumentCount } from './frames.ts';
-import { CONTROL, TRAP } from './layout.ts';
+import { argumentCount, keepsTableIndex } from './frames.ts';
+import { CONTROL, CONTROL_BASE, TRAP } from './layout.ts';
 
 /**
  * The copy that normally runs: the function's own code, with counters, marks, and after each call
@@ -15,18 +16,20 @@ export class FastEmitter extends Emitter {
   /** The whole body, without its size. */
   emit(): Uint8Array {
     const { code, body, f } = this;
+    this.openTails();
+    const wrapped = this.hasEpilogue || f.frames !== null;
     this.prologue();
-    const wrapped = this.hasEpilogue;
     if (wrapped) {
       code.byte(OP.block);
-      this.blockType({ ...body.type, params: [] });
+      this.blockType(functionType([], body.type.results));
+      this.nesting += 1;
     }
     for (let index = 0; index < body.count; index += 1) this.instruction(index, wrapped);
     if (wrapped) {
       code.end();
       this.epilogue();
     }
-    code.end();
+    this.closeTails();
     const out = new ByteWriter(code.length + 64);
     f.locals.writeDeclarations(out, false);
     out.copy(code.view());
@@ -34,14 +37,55 @@ export class FastEmitter extends Emitter {
   }
 
   private prologue(): void {
+    const { f } = this;
+    if (f.depthBytes > 0) this.enterDepth();
+    if (f.fuel === null) {
+      if (f.depthBytes > 0) this.entryChecks(false);
+      return;
+    }
+    if (f.constantFuel) {
+      this.constantFuel(f.fuel.entry);
+      return;
+    }
+    this.loadFuel();
+    if (f.entryCheck) this.chargeAndStore(f.fuel.entry);
+    else this.charge(f.fuel.entry);
+    if (f.entryCheck || f.depthBytes > 0) this.entryChecks(f.entryCheck);
+  }
+
+  /** A function of one block without calls needs no local: the counter is changed in place. */
+  private constantFuel(amount: number): void {
+    const { code } = this;
+    code.i32Const(0);
+    code.loadControl(CONTROL.fuel);
+    code.i32Const(amount);
+    code.byte(OP.i32Sub);
+    code.access(OP.i32Store, 2, CONTROL_BASE + 4 * CONTROL.fuel);
+  }
+
+  /** Takes the stack bytes; what is left stays in `baseLocal` for the check. */
+  private enterDepth(): void {
+    const { code, f } = this;
+    code.loadControl(CONTROL.depth);
+    code.localTee(f.depthLocal);
+    code.i32Const(f.depthBytes);
+    code.byte(OP.i32Sub);
+    code.localSet(f.baseLocal);
+    code.storeControl(CONTROL.depth, f.baseLocal);
+  }
+
+  /** One branch for both: depth and fuel below zero show in the sign of their union. */
+  private entryChecks(fuel: boolean): void {
     const { code, f, plan } = this;
-    if (f.depthBytes > 0) {
-      const left = f.baseLocal;
-      code.loadControl(CONTROL.depth);
-      code.localTee(f.depthLocal);
-      code.i32Const(f.depthBytes);
-      code.byte(OP.i32Sub);
-      code.localTee(left);
+    const depth = f.depthBytes > 0;
+    if (depth) code.localGet(f.baseLocal);
+    if (fuel) code.localGet(f.fuelLocal);
+    if (depth && fuel) code.byte(OP.i32Or);
+    code.i32Const(0);
+    code.byte(OP.i32LtS);
+    code.if();
+    if (depth) {
+      code.localGet(f.baseLocal);
       code.i32Const(0);
       code.byte(OP.i32LtS);
       code.if();
@@ -49,13 +93,9 @@ export class FastEmitter extends Emitter {
       code.call(plan.trapIndex);
       code.byte(OP.unreachable);
       code.end();
-      code.storeControl(CONTROL.depth, left);
     }
-    if (f.fuel === null) return;
-    code.loadControl(CONTROL.fuel);
-    code.localSet(f.fuelLocal);
-    this.charge(f.fuel.entry);
-    if (f.entryCheck) this.check(-1);
+    if (fuel) this.preempt(-1);
+    code.end();
   }
 
   private instruction(index: number, wrapped: boolean): void {
@@ -88,7 +128,7 @@ export class FastEmitter extends Emitter {
         if (op === OP.brIf) this.chargeAfter(index);
         return;
       case OP.return:
-        if (wrapped) code.br(this.nesting);
+        if (wrapped) code.br(this.nesting - 1);
         else this.raw(index);
         return;
       case OP.call:
@@ -104,10 +144,6 @@ export class FastEmitter extends Emitter {
     }
   }
 
-  private chargeAfter(index: number): void {
-    if (this.f.fuel !== null) this.charge(this.f.fuel.after[index]);
-  }
-
   private open(index: number, op: number): void {
     const { body, f } = this;
     const { sites } = f;
@@ -117,8 +153,10 @@ export class FastEmitter extends Emitter {
     this.raw(index);
     this.nesting += 1;
     this.bases.push(base);
-    this.chargeAfter(index);
-    if (op !== OP.loop || f.fuel === null || !f.loopChecks) return;
+    if (op !== OP.loop || f.fuel === null) {
+      this.chargeAfter(index);
+      return;
+    }
     if (sites !== null && sites.id(index) > 0) this.spillOwn(index, body.height[index]);
     this.check(index);
   }
@@ -166,19 +204,20 @@ export class FastEmitter extends Emitter {
       this.coldCall(index);
       return;
     }
-    this.site(index, id);
-    this.reloadFuel(index);
+    this.site(index);
+    this.saveOrGoOn(index, id);
     this.tees(index);
   }
 
-  private site(index: number, id: number): void {
+  private site(index: number): void {
     const { body, plan } = this;
     const base = this.bases[this.bases.length - 1];
     const kept = body.height[index] - argumentCount(plan, body, index);
-    if (kept > base) this.cycle(index, base, body.height[index]);
+    if (kept > base || keepsTableIndex(plan, body, index)) {
+      this.cycle(index, base, body.height[index]);
+    }
     this.storeFuel();
     this.emitCall(index);
-    this.saveIfUnwinding(id);
   }
 
   /** A tail call of a suspending import is a call: its frame must be there to resume it. */
@@ -188,14 +227,8 @@ export class FastEmitter extends Emitter {
       this.tailCall(index);
       return;
     }
-    this.site(index, id);
-    const { code } = this;
-    if (this.hasEpilogue) {
-      if (this.f.fuel !== null) {
-        code.loadControl(CONTROL.fuel);
-        code.localSet(this.f.fuelLocal);
-      }
-      code.br(this.nesting);
-    } else code.byte(OP.return);
+    this.site(index);
+    this.saveOrGoOn(index, id);
+    this.code.br(this.nesting - 1);
   }
 }

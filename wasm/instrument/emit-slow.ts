@@ -2,7 +2,7 @@ import { OP } from '../binary/opcodes.ts';
 import { functionType, TYPE, type FunctionType } from '../binary/types.ts';
 import { ByteWriter } from '../binary/writer.ts';
 import { Emitter, type FunctionPlan } from './emitter.ts';
-import type { Frames } from './frames.ts';
+import { keepsTableIndex, type Frames, type SaveList } from './frames.ts';
 import { CONTROL } from './layout.ts';
 import { mappedFunction } from './module-plan.ts';
 import type { Sites, Stop } from './sites.ts';
@@ -44,17 +44,18 @@ export class SlowEmitter extends Emitter {
 
   emit(): Uint8Array {
     const { code, body, f } = this;
+    this.openTails();
     this.prologue();
     code.byte(OP.block);
-    this.blockType({ ...body.type, params: [] });
+    this.blockType(functionType([], body.type.results));
     this.nesting = 1;
     this.open = [{ opener: -1, base: 0, position: 0, lowered: false, stops: [], passed: 0 }];
     this.beginSequence(-1);
-    if (this.sites.id(-1) > 0) this.checkStop(-1, 1);
+    if (this.sites.id(-1) > 0) this.checkStop(-1);
     for (let index = 0; index < body.count; index += 1) this.instruction(index);
     code.end();
     this.epilogue();
-    code.end();
+    this.closeTails();
     const out = new ByteWriter(code.length + 64);
     f.locals.writeDeclarations(out, true);
     out.copy(code.view());
@@ -72,8 +73,47 @@ export class SlowEmitter extends Emitter {
       code.storeControl(CONTROL.depth, f.baseLocal);
     }
     code.loadControl(CONTROL.shadowSp);
+    code.localTee(f.baseLocal);
     code.access(OP.i32Load, 2, 0);
     code.localSet(this.resume);
+    this.restoreLists();
+    code.storeControl(CONTROL.shadowSp, f.baseLocal);
+  }
+
+  /** Restores the list of the waiting site and leaves the callee's frame in `baseLocal`. */
+  private restoreLists(): void {
+    const { code } = this;
+    const { lists } = this.frames;
+    if (lists.length > 1) {
+      for (let at = 0; at <= lists.length; at += 1) code.block();
+      code.localGet(this.resume);
+      code.byte(OP.brTable);
+      const { count } = this.sites;
+      code.u32(count);
+      for (let id = 0; id <= count; id += 1) {
+        code.u32(id === 0 ? 0 : this.frames.frame(id).list.index);
+      }
+      code.end();
+    }
+    lists.forEach((list, at) => {
+      this.restore(list);
+      if (lists.length === 1) return;
+      code.br(lists.length - 1 - at);
+      code.end();
+    });
+  }
+
+  private restore(list: SaveList): void {
+    const { code, f } = this;
+    for (const { local, type, offset } of list.values) {
+      code.localGet(f.baseLocal);
+      code.loadValue(type, offset);
+      code.localSet(local);
+    }
+    code.localGet(f.baseLocal);
+    code.i32Const(list.bytes);
+    code.byte(OP.i32Add);
+    code.localSet(f.baseLocal);
   }
 
   private top(): OpenBlock {
@@ -195,10 +235,6 @@ export class SlowEmitter extends Emitter {
     }
   }
 
-  private chargeAfter(index: number): void {
-    if (this.f.fuel !== null) this.charge(this.f.fuel.after[index]);
-  }
-
   private openBlock(index: number, op: number): void {
     const { body } = this;
     const type = body.blockType(index);
@@ -213,10 +249,12 @@ export class SlowEmitter extends Emitter {
     this.open.push({ opener: index, base, position, lowered, stops: [], passed: 0 });
     this.beginSequence(hasSites ? index : NO_SEQUENCE);
     if (hasSites) this.pushParams(index);
-    this.chargeAfter(index);
-    if (op !== OP.loop || !this.f.loopChecks || this.f.fuel === null) return;
+    if (op !== OP.loop || this.f.fuel === null) {
+      this.chargeAfter(index);
+      return;
+    }
     const id = this.sites.id(index);
-    if (id > 0) this.checkStop(index, id);
+    if (id > 0) this.checkStop(index);
     else this.check(index);
   }
 
@@ -379,40 +417,20 @@ export class SlowEmitter extends Emitter {
       this.coldCall(index);
       return;
     }
-    this.site(index, id);
-    this.reloadFuel(index);
+    this.site(index);
+    this.saveOrGoOn(index, id);
     this.pushResults(index);
     this.tees(index);
   }
 
-  /** Restores a frame: its values, the stack pointer, and that the way down is over. */
-  private restore(id: number): void {
-    const { code, f } = this;
-    const frame = this.frames.frame(id);
-    code.loadControl(CONTROL.shadowSp);
-    code.localSet(f.baseLocal);
-    for (const { local, type, offset } of frame.values) {
-      code.localGet(f.baseLocal);
-      code.loadValue(type, offset);
-      code.localSet(local);
-    }
-    code.localGet(f.baseLocal);
-    code.i32Const(frame.bytes);
-    code.byte(OP.i32Add);
-    code.localSet(f.baseLocal);
-    code.storeControl(CONTROL.shadowSp, f.baseLocal);
-    code.i32Const(0);
-    code.localSet(this.resume);
-  }
-
   /** The call itself, for the first time or again; the results go to their locals. */
-  private site(index: number, id: number): void {
+  private site(index: number): void {
     const { body, code } = this;
     this.popTo(index, body.height[index], this.top().base);
     this.passStop();
     code.localGet(this.resume);
     code.if();
-    this.restore(id);
+    this.arrive();
     this.callAgain(index);
     this.popResults(index);
     code.else();
@@ -421,7 +439,12 @@ export class SlowEmitter extends Emitter {
     this.emitCall(index);
     this.popResults(index);
     code.end();
-    this.saveIfUnwinding(id);
+  }
+
+  /** The way down is over. */
+  private arrive(): void {
+    this.code.i32Const(0);
+    this.code.localSet(this.resume);
   }
 
   private callee(index: number): FunctionType {
@@ -439,6 +462,12 @@ export class SlowEmitter extends Emitter {
     if (body.op[index] !== OP.callIndirect && body.a[index] < module.importedFunctionCount) {
       code.zeros(type.params);
       code.call(mappedFunction(plan, body.a[index]));
+      return;
+    }
+    if (keepsTableIndex(plan, body, index)) {
+      code.zeros(type.params);
+      code.localGet(f.locals.slot(body.height[index] - 1, TYPE.i32));
+      this.emitCall(index);
       return;
     }
     code.localGet(f.baseLocal);
@@ -465,29 +494,25 @@ export class SlowEmitter extends Emitter {
   }
 
   /** The look at the fuel at a loop's head or at the entry. */
-  private checkStop(index: number, id: number): void {
-    const { body, code, f, plan } = this;
+  private checkStop(index: number): void {
+    const { body, code, f } = this;
     const height = index < 0 ? 0 : body.height[index];
+    if (index >= 0) this.chargeAndStore(this.amountAfter(index));
     this.popTo(index, height, this.top().base);
     this.passStop();
     code.block();
     code.block();
     code.localGet(this.resume);
     code.if();
-    this.restore(id);
+    this.arrive();
     code.br(1);
     code.end();
     code.localGet(f.fuelLocal);
     code.i32Const(0);
-    code.byte(OP.i32LtS);
-    code.byte(OP.i32Eqz);
+    code.byte(OP.i32GeS);
     code.brIf(1);
-    this.storeFuel();
     code.end();
-    code.call(plan.preemptIndex);
-    this.saveIfUnwinding(id);
-    code.loadControl(CONTROL.fuel);
-    code.localSet(f.fuelLocal);
+    this.preempt(index);
     code.end();
     if (index >= 0) this.pushFrom(index, this.top().base, height);
   }
@@ -498,8 +523,8 @@ export class SlowEmitter extends Emitter {
       this.tailCall(index);
       return;
     }
-    this.site(index, id);
-    this.reloadFuel(-1);
+    this.site(index);
+    this.saveOrGoOn(index, id);
     this.pushResults(index);
     this.code.br(this.nesting - 1);
   }

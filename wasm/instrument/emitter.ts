@@ -1,11 +1,12 @@
 import type { Body } from '../binary/body.ts';
 import { IMMEDIATE, OP, OPCODE_IMMEDIATES } from '../binary/opcodes.ts';
-import { CodeWriter, needsTypeIndex } from './code-writer.ts';
+import { CodeWriter } from './code-writer.ts';
+import type { FunctionType } from '../binary/types.ts';
 import type { DirtyPlan } from './dirty.ts';
 import { emitMark } from './dirty.ts';
 import type { Frames } from './frames.ts';
 import type { FuelPlan } from './fuel.ts';
-import { CONTROL, CONTROL_BASE, RESERVE_PAGES, SEGMENT_FLAGS_BASE } from './layout.ts';
+import { CONTROL, CONTROL_BASE, FUEL_MIN, RESERVE_PAGES } from './layout.ts';
 import type { LocalSpace } from './locals.ts';
 import { mappedFunction, type ModulePlan } from './module-plan.ts';
 import { emitCanonical, type NanPlan } from './nan.ts';
@@ -24,9 +25,10 @@ export interface FunctionPlan {
   readonly frames: Frames | null;
   /** Slot of the slow copy in the resume table. */
   readonly slot: number;
-  /** Whether the function looks at the fuel at its entry and at loops. */
+  /** Whether the function looks at the fuel at its entry; at loops it always does. */
   readonly entryCheck: boolean;
-  readonly loopChecks: boolean;
+  /** Whether each call costs the same and the entry charges it all. */
+  readonly constantFuel: boolean;
   /** Stack bytes charged for a call, 0 when depth is not counted here. */
   readonly depthBytes: number;
   readonly fuelLocal: number;
@@ -40,7 +42,7 @@ export class Emitter {
   protected readonly f: FunctionPlan;
   protected readonly body: Body;
   protected readonly plan: ModulePlan;
-  /** Blocks open in the output. */
+  /** Blocks open in the output, those around the body included, without the tails. */
   protected nesting = 0;
 
   constructor(functionPlan: FunctionPlan) {
@@ -51,20 +53,18 @@ export class Emitter {
 
   /** Whether something must happen between the last instruction and the return. */
   protected get hasEpilogue(): boolean {
-    return this.f.fuel !== null || this.f.depthBytes > 0;
+    return (this.f.fuel !== null && !this.f.constantFuel) || this.f.depthBytes > 0;
   }
 
   /** Writes counters back; leaves the operands as they are. */
   protected epilogue(): void {
     const { code, f } = this;
-    if (f.fuel !== null) code.storeControl(CONTROL.fuel, f.fuelLocal);
+    if (f.fuel !== null && !f.constantFuel) code.storeControl(CONTROL.fuel, f.fuelLocal);
     if (f.depthBytes > 0) code.storeControl(CONTROL.depth, f.depthLocal);
   }
 
-  protected blockType(type: Parameters<typeof needsTypeIndex>[0]): void {
-    const { code, plan } = this;
-    if (needsTypeIndex(type)) code.s32(plan.types.index(type));
-    else code.byte(type.results.length === 0 ? 0x40 : type.results[0]);
+  protected blockType(type: FunctionType): void {
+    this.code.blockType(type, this.plan.types);
   }
 
   /** Copies an instruction byte for byte. */
@@ -72,28 +72,46 @@ export class Emitter {
     this.code.copy(this.plan.module.bytes, this.body.start[index], this.body.end[index]);
   }
 
-  /** Subtracts from the fuel counter; with `tee` leaves the new value on the stack. */
-  protected charge(amount: number, tee = false): void {
+  /** Subtracts from the fuel counter. */
+  protected charge(amount: number): void {
     const { code, f } = this;
-    if (f.fuel === null || (amount === 0 && !tee)) return;
+    if (f.fuel === null || amount === 0) return;
+    code.localGet(f.fuelLocal);
+    code.i32Const(amount);
+    code.byte(OP.i32Sub);
+    code.localSet(f.fuelLocal);
+  }
+
+  /** Subtracts and writes back, so that a trap finds the count of the last check. */
+  protected chargeAndStore(amount: number): void {
+    const { code, f } = this;
+    code.i32Const(0);
     code.localGet(f.fuelLocal);
     if (amount !== 0) {
       code.i32Const(amount);
       code.byte(OP.i32Sub);
-      if (tee) code.localTee(f.fuelLocal);
-      else code.localSet(f.fuelLocal);
+      code.localTee(f.fuelLocal);
     }
+    code.access(OP.i32Store, 2, CONTROL_BASE + 4 * CONTROL.fuel);
+  }
+
+  protected chargeAfter(index: number): void {
+    if (this.f.fuel !== null) this.charge(this.f.fuel.after[index]);
   }
 
   protected storeFuel(): void {
     if (this.f.fuel !== null) this.code.storeControl(CONTROL.fuel, this.f.fuelLocal);
   }
 
+  protected loadFuel(): void {
+    this.code.loadControl(CONTROL.fuel);
+    this.code.localSet(this.f.fuelLocal);
+  }
+
   /** Takes the counter back after a call and charges the code behind it. */
-  protected reloadFuel(index: number): void {
+  protected reloadFuel(amount: number): void {
     const { code, f } = this;
     if (f.fuel === null) return;
-    const amount = index < 0 ? 0 : f.fuel.after[index];
     code.loadControl(CONTROL.fuel);
     if (amount !== 0) {
       code.i32Const(amount);
@@ -102,55 +120,107 @@ export class Emitter {
     code.localSet(f.fuelLocal);
   }
 
-  /** Calls the host when the fuel is used up. `index` is the loop, or -1 at the entry. */
+  protected amountAfter(index: number): number {
+    return this.f.fuel?.after[index] ?? 0;
+  }
+
+  /** The look at the fuel at a loop's head; `index` is the loop. The counter is written back. */
   protected check(index: number): void {
-    const { code, f, plan } = this;
+    const { code, f } = this;
+    this.chargeAndStore(this.amountAfter(index));
     code.localGet(f.fuelLocal);
     code.i32Const(0);
     code.byte(OP.i32LtS);
     code.if();
-    this.storeFuel();
-    code.call(plan.preemptIndex);
-    if (f.sites !== null) {
-      const id = f.sites.id(index);
-      if (id > 0) this.saveIfUnwinding(id);
-    }
-    code.loadControl(CONTROL.fuel);
-    code.localSet(f.fuelLocal);
+    this.preempt(index);
     code.end();
   }
 
-  /** When the host asked to suspend: saves the frame of a site and returns. */
-  protected saveIfUnwinding(id: number): void {
-    const { code, f } = this;
-    if (f.frames === null) return;
-    const frame = f.frames.frame(id);
+  /** Calls the host when the fuel is used up; one block is open around it. */
+  protected preempt(index: number): void {
+    this.code.call(this.plan.preemptIndex);
+    const id = this.f.sites?.id(index) ?? 0;
+    if (id > 0) this.saveIfState(id, 1);
+    this.loadFuel();
+  }
+
+  /** After a call of an import (or of who knows what): saves when the state says so. */
+  protected saveIfState(id: number, open = 0): void {
+    const { code } = this;
     code.loadControl(CONTROL.state);
     code.if();
-    code.i32Const(0);
-    code.loadControl(CONTROL.shadowSp);
-    code.i32Const(frame.bytes);
-    code.byte(OP.i32Sub);
-    code.localTee(f.baseLocal);
-    code.access(OP.i32Store, 2, this.controlAddress(CONTROL.shadowSp));
-    code.localGet(f.baseLocal);
-    code.byte(OP.i64Const);
-    code.s64(id, f.slot);
-    code.access(OP.i64Store, 3, 0);
-    for (const { local, type, offset, canonical } of frame.values) {
-      code.localGet(f.baseLocal);
-      code.localGet(local);
-      if (canonical !== 0) emitCanonical(code, f.locals, canonical);
-      code.storeValue(type, offset);
-    }
-    if (f.depthBytes > 0) code.storeControl(CONTROL.depth, f.depthLocal);
-    code.zeros(this.body.type.results);
-    code.byte(OP.return);
+    this.leaveTo(id, open + 1);
     code.end();
   }
 
-  protected controlAddress(word: number): number {
-    return CONTROL_BASE + 4 * word;
+  /** After a call: saves the frame when the callee is unwinding, else takes the counter back. */
+  protected saveOrGoOn(index: number, id: number): void {
+    const { code, f } = this;
+    const amount = this.amountAfter(index);
+    if (f.fuel === null || this.isForeign(index)) {
+      this.saveIfState(id);
+      this.reloadFuel(amount);
+      return;
+    }
+    code.loadControl(CONTROL.fuel);
+    code.localTee(f.fuelLocal);
+    code.i32Const(FUEL_MIN);
+    code.byte(OP.i32LtS);
+    code.if();
+    this.leaveTo(id, 1);
+    code.end();
+    this.charge(amount);
+  }
+
+  /** Whether a call goes to an import, whose suspension shows in the state only. */
+  private isForeign(index: number): boolean {
+    const { body, plan } = this;
+    if (body.op[index] === OP.callIndirect) return plan.openTables;
+    return body.a[index] < plan.module.importedFunctionCount;
+  }
+
+  /** Jumps to the code that saves a site's list; `open`: blocks of ours around this place. */
+  private leaveTo(id: number, open: number): void {
+    const { code, f } = this;
+    if (f.frames === null) return;
+    const { list, zeroed } = f.frames.frame(id);
+    for (const { local, type } of zeroed) {
+      code.zero(type);
+      code.localSet(local);
+    }
+    code.i32Const(id);
+    code.localSet(f.baseLocal);
+    code.br(this.nesting + open + list.index);
+  }
+
+  /** Opens the blocks whose ends are the saving code, the first list's innermost. */
+  protected openTails(): void {
+    const count = this.f.frames?.lists.length ?? 0;
+    for (let at = 0; at < count; at += 1) this.code.block();
+  }
+
+  /** The saving code of each list, behind the body that has returned; then the function's end. */
+  protected closeTails(): void {
+    const { code, f, plan } = this;
+    const lists = f.frames?.lists ?? [];
+    for (const list of lists) {
+      code.byte(OP.return);
+      code.end();
+      code.localGet(f.baseLocal);
+      code.i32Const(f.slot);
+      code.i32Const(list.bytes);
+      code.call(plan.helpers.get('push') ?? -1);
+      code.localSet(f.baseLocal);
+      for (const { local, type, offset, canonical } of list.values) {
+        code.localGet(f.baseLocal);
+        code.localGet(local);
+        if (canonical !== 0) emitCanonical(code, f.locals, canonical);
+        code.storeValue(type, offset);
+      }
+      if (f.depthBytes > 0) code.storeControl(CONTROL.depth, f.depthLocal);
+      code.zeros(this.body.type.results);
+    }
+    code.end();
   }
 
   /** An instruction without special control flow, and what it carries with it. */
@@ -238,7 +308,7 @@ export class Emitter {
     if (flag === undefined) return; // Never used again, or dropped from the start.
     this.code.i32Const(0);
     this.code.i32Const(1);
-    this.code.access(OP.i32Store8, 0, SEGMENT_FLAGS_BASE + flag);
+    this.code.access(OP.i32Store8, 0, this.plan.flagsBase + flag);
   }
 
   /** The bare call; a tail call that has become a site is a plain call too. */
@@ -253,7 +323,7 @@ export class Emitter {
   protected coldCall(index: number): void {
     this.storeFuel();
     this.emitCall(index);
-    this.reloadFuel(index);
+    this.reloadFuel(this.amountAfter(index));
     this.tees(index);
   }
 

@@ -1,7 +1,7 @@
 import type { Body } from '../binary/body.ts';
 import { refused } from '../binary/errors.ts';
 import { OP } from '../binary/opcodes.ts';
-import { typeBytes, typeName, type ValueType } from '../binary/types.ts';
+import { TYPE, typeBytes, typeName, type ValueType } from '../binary/types.ts';
 import type { Liveness } from './liveness.ts';
 import type { LocalSpace } from './locals.ts';
 import type { ModulePlan } from './module-plan.ts';
@@ -19,9 +19,18 @@ export interface SavedValue {
   readonly canonical: number;
 }
 
-export interface SavedFrame {
+/** What a group of sites saves: one piece of code for saving and one for restoring. */
+export interface SaveList {
+  /** Place in `Frames.lists`. */
+  readonly index: number;
   readonly bytes: number;
   readonly values: readonly SavedValue[];
+}
+
+/** A site's list, and those of its values that are dead there: they are zeroed before saving. */
+export interface SavedFrame {
+  readonly list: SaveList;
+  readonly zeroed: readonly SavedValue[];
 }
 
 /** Operands of a call: arguments, and the table index of an indirect call. */
@@ -39,16 +48,16 @@ export function argumentCount(plan: ModulePlan, body: Body, index: number): numb
   }
 }
 
+/** Lists that are compared with a site's before it gets its own. */
+const CANDIDATES_MAX = 24;
+
 /** What the frames of one function hold, site by site; made once, used by both copies. */
 export class Frames {
   bytesMax = 0;
-  private readonly list: (SavedFrame | undefined)[] = [];
+  readonly lists: SaveList[] = [];
+  private readonly sites: SavedFrame[] = [];
   private readonly plan: ModulePlan;
   private readonly body: Body;
-  private readonly sites: Sites;
-  private readonly liveness: Liveness;
-  private readonly locals: LocalSpace;
-  private readonly nan: NanPlan | null;
 
   constructor(
     plan: ModulePlan,
@@ -57,10 +66,10 @@ export class Frames {
   ) {
     this.plan = plan;
     this.body = body;
-    this.sites = parts.sites;
-    this.liveness = parts.liveness;
-    this.locals = parts.locals;
-    this.nan = parts.nan;
+    const needs = parts.sites.instructions.map((index, id) =>
+      id === 0 ? [] : this.needed(index, parts),
+    );
+    this.group(needs);
   }
 
   /** Operands that stay below the call, from the function's first on. */
@@ -75,36 +84,76 @@ export class Frames {
   }
 
   frame(id: number): SavedFrame {
-    const known = this.list[id];
-    if (known) return known;
-    const made = this.make(id);
-    this.list[id] = made;
-    if (made.bytes > this.bytesMax) this.bytesMax = made.bytes;
-    return made;
+    return this.sites[id];
   }
 
-  private make(id: number): SavedFrame {
-    const { body, locals } = this;
-    const index = this.sites.instructions[id];
-    const values: SavedValue[] = [];
-    let offset = FRAME_HEADER_BYTES;
-    const save = (local: number, type: ValueType): void => {
-      const bytes = typeBytes(type);
-      if (bytes === 0) throw this.reference(index, type);
-      const canonical = this.nan?.deferred[local] ?? 0;
-      values.push({ local, type, offset, canonical });
-      offset += bytes;
+  /** The locals that a site needs back. */
+  private needed(
+    index: number,
+    parts: { liveness: Liveness; locals: LocalSpace; nan: NanPlan | null },
+  ): Needed[] {
+    const { body } = this;
+    const needed: Needed[] = [];
+    const add = (local: number, type: ValueType): void => {
+      if (typeBytes(type) === 0) throw this.reference(index, type);
+      needed.push({ local, type, canonical: parts.nan?.deferred[local] ?? 0 });
     };
-    for (const local of this.liveness.liveAt(index)) {
-      if (index < 0 && local >= body.paramCount) continue;
-      save(local, body.locals[local]);
+    for (const local of parts.liveness.liveAt(index)) {
+      if (index >= 0 || local < body.paramCount) add(local, body.locals[local]);
     }
     const kept = this.keptCount(index);
     for (let height = 0; height < kept; height += 1) {
       const type = this.operandType(index, height);
-      save(locals.slot(height, type), type);
+      add(parts.locals.slot(height, type), type);
     }
-    return { values, bytes: (offset + 7) & ~7 };
+    if (index >= 0 && keepsTableIndex(this.plan, body, index)) {
+      add(parts.locals.slot(body.height[index] - 1, TYPE.i32), TYPE.i32);
+    }
+    return needed;
+  }
+
+  /** Gives each site a list: its own, or a larger one that costs less than a new one. */
+  private group(needs: readonly Needed[][]): void {
+    const order = needs.map((_, id) => id).slice(1);
+    order.sort((a, b) => needs[b].length - needs[a].length || a - b);
+    const members: ReadonlySet<number>[] = [];
+    for (const id of order) {
+      const need = needs[id];
+      const at = this.findList(need, members);
+      const list = at >= 0 ? this.lists[at] : this.addList(need);
+      if (at < 0) members.push(new Set(need.map(({ local }) => local)));
+      const wanted = new Set(need.map(({ local }) => local));
+      this.sites[id] = { list, zeroed: list.values.filter(({ local }) => !wanted.has(local)) };
+    }
+  }
+
+  private findList(need: readonly Needed[], members: readonly ReadonlySet<number>[]): number {
+    const spareMax = 1 + (need.length >> 2);
+    let best = -1;
+    let bestSize = need.length + spareMax + 1;
+    const from = Math.max(0, members.length - CANDIDATES_MAX);
+    for (let at = members.length - 1; at >= from; at -= 1) {
+      const set = members[at];
+      if (set.size >= bestSize) continue;
+      if (need.every(({ local }) => set.has(local))) {
+        best = at;
+        bestSize = set.size;
+      }
+    }
+    return best;
+  }
+
+  private addList(need: readonly Needed[]): SaveList {
+    let offset = FRAME_HEADER_BYTES;
+    const values: SavedValue[] = [];
+    for (const value of need) {
+      values.push({ ...value, offset });
+      offset += typeBytes(value.type);
+    }
+    const list = { index: this.lists.length, values, bytes: (offset + 7) & ~7 };
+    this.lists.push(list);
+    if (list.bytes > this.bytesMax) this.bytesMax = list.bytes;
+    return list;
   }
 
   private reference(index: number, type: ValueType): Error {
@@ -114,4 +163,11 @@ export class Frames {
       'keep references in tables, or make the call in a function of its own',
     );
   }
+}
+
+type Needed = Omit<SavedValue, 'offset'>;
+
+/** Whether an indirect call is made again through the table: the callee may be another module's. */
+export function keepsTableIndex(plan: ModulePlan, body: Body, index: number): boolean {
+  return plan.openTables && body.op[index] === OP.callIndirect;
 }

@@ -3,13 +3,14 @@ import { OP } from '../binary/opcodes.ts';
 import { functionType, isReference, TYPE, typeBytes, type FunctionType } from '../binary/types.ts';
 import { CodeWriter } from './code-writer.ts';
 import {
+  CONTROL,
   DIRTY_MAP_BASE,
-  GLOBALS_BASE,
+  FUEL_MIN,
   PAGE_SHIFT,
   RESERVE_BYTES,
   RESERVE_PAGES,
-  SEGMENT_FLAGS_BASE,
   TRAP,
+  UNWINDING_FUEL,
 } from './layout.ts';
 import type { ModulePlan } from './module-plan.ts';
 
@@ -29,10 +30,14 @@ const DESTINATION_MAX = 0x1_0000_0000 - 1 - RESERVE_BYTES;
 export function neededHelpers(plan: {
   module: ParsedModule;
   uses: Uint32Array;
+  suspends: boolean;
   initPairs: ReadonlySet<string>;
 }): HelperFunction[] {
   const { module, uses, initPairs } = plan;
   const list: HelperFunction[] = [];
+  if (plan.suspends) {
+    list.push({ name: 'push', type: functionType([I32, I32, I32], [I32]), build: buildPush });
+  }
   if (uses[OP.memoryGrow] > 0) {
     list.push({ name: 'grow', type: functionType([I32], [I32]), build: buildGrow });
   }
@@ -53,8 +58,8 @@ export function neededHelpers(plan: {
   const globals = savedGlobals(module);
   if (globals.length > 0) {
     const type = functionType([], []);
-    list.push({ name: 'save', type, build: () => buildSave(globals) });
-    list.push({ name: 'load', type, build: () => buildLoad(globals) });
+    list.push({ name: 'save', type, build: (full) => buildSave(full, globals) });
+    list.push({ name: 'load', type, build: (full) => buildLoad(full, globals) });
   }
   return list;
 }
@@ -102,6 +107,39 @@ function begin(locals: readonly [count: number, type: number][]): CodeWriter {
 function finish(code: CodeWriter): Uint8Array {
   code.end();
   return code.view();
+}
+
+/**
+ * (site, slot, bytes) -> address: a new frame with its header. The first frame of a suspension sets
+ * the counter aside. A stack that is full reaches below address 0 and traps.
+ */
+function buildPush(plan: ModulePlan): Uint8Array {
+  const code = begin([[1, I32]]);
+  const [site, slot, bytes, fuel] = [0, 1, 2, 3];
+  code.loadControl(CONTROL.shadowSp);
+  code.localGet(bytes);
+  code.byte(OP.i32Sub);
+  code.localTee(bytes);
+  code.localGet(site);
+  code.access(OP.i32Store, 2, 0);
+  code.localGet(bytes);
+  code.localGet(slot);
+  code.access(OP.i32Store, 2, 4);
+  code.storeControl(CONTROL.shadowSp, bytes);
+  if (plan.options.fuel) {
+    code.loadControl(CONTROL.fuel);
+    code.localTee(fuel);
+    code.i32Const(FUEL_MIN);
+    code.byte(OP.i32GeS);
+    code.if();
+    code.storeControl(CONTROL.savedFuel, fuel);
+    code.i32Const(UNWINDING_FUEL);
+    code.localSet(fuel);
+    code.storeControl(CONTROL.fuel, fuel);
+    code.end();
+  }
+  code.localGet(bytes);
+  return finish(code);
 }
 
 /** memory.grow; below the cap a refusal is the host's failure, not the guest's. */
@@ -232,7 +270,7 @@ function buildInit(plan: ModulePlan, segment: number): Uint8Array {
   if (flag === undefined) init(segment);
   else {
     code.i32Const(0);
-    code.access(OP.i32Load8U, 0, SEGMENT_FLAGS_BASE + flag);
+    code.access(OP.i32Load8U, 0, plan.flagsBase + flag);
     code.if();
     init(plan.emptyData);
     code.else();
@@ -255,7 +293,7 @@ function buildTableInit(plan: ModulePlan, segment: number, table: number): Uint8
   if (flag === undefined) init(segment);
   else {
     code.i32Const(0);
-    code.access(OP.i32Load8U, 0, SEGMENT_FLAGS_BASE + flag);
+    code.access(OP.i32Load8U, 0, plan.flagsBase + flag);
     code.if();
     init(plan.emptyElements.get(plan.module.elements[segment].type) ?? 0);
     code.else();
@@ -265,23 +303,23 @@ function buildTableInit(plan: ModulePlan, segment: number, table: number): Uint8
   return finish(code);
 }
 
-function buildSave(globals: readonly SavedGlobal[]): Uint8Array {
+function buildSave(plan: ModulePlan, globals: readonly SavedGlobal[]): Uint8Array {
   const code = begin([]);
   for (const { index, type, offset } of globals) {
     if (offset < 0) continue;
     code.i32Const(0);
     code.opIndex(OP.globalGet, index);
-    code.storeValue(type, GLOBALS_BASE + offset);
+    code.storeValue(type, plan.globalsBase + offset);
   }
   return finish(code);
 }
 
-function buildLoad(globals: readonly SavedGlobal[]): Uint8Array {
+function buildLoad(plan: ModulePlan, globals: readonly SavedGlobal[]): Uint8Array {
   const code = begin([]);
   for (const { index, type, offset } of globals) {
     if (offset < 0) continue;
     code.i32Const(0);
-    code.loadValue(type, GLOBALS_BASE + offset);
+    code.loadValue(type, plan.globalsBase + offset);
     code.opIndex(OP.globalSet, index);
   }
   return finish(code);

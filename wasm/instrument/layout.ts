@@ -24,8 +24,9 @@ import type { ValueType } from '../binary/types.ts';
  * **Preempt.** When `CONTROL.fuel` is below zero at a check, the import `athanor.preempt()` is called:
  * the host adds fuel and returns with state 0, or (only when `suspend` is 'anywhere') sets state 1.
  * It is called again on resume. The fuel word counts down; executed = granted - fuel. It is exact at
- * each call of an import and whenever the guest has returned; after a trap it is deterministic but
- * may be ahead of the trapping instruction by the rest of its basic block.
+ * each call of an import and whenever the guest has returned. After a trap it is the count at the
+ * last call, return or check (function entry, loop head) before the trap, plus the rest of that
+ * block: the same for every quantum of fuel, and not before any earlier preemption.
  *
  * **Traps of ours.** `athanor.trap(code)` (see `TRAP`) must record the code and return; an
  * `unreachable` follows, which no handler of the guest can catch. To kill a guest, set the state to 3
@@ -124,7 +125,18 @@ export const CONTROL = {
   fuel: 2,
   /** Bytes of call depth left. */
   depth: 3,
+  /** Ours: the fuel while the guest unwinds, when its own word says so to every frame. */
+  savedFuel: 4,
 } as const;
+
+/**
+ * While frames save themselves the fuel word holds this, so that one comparison after a call both
+ * takes the counter back and sees the suspension. The host never sees it: the outermost function
+ * puts the counter back.
+ */
+export const UNWINDING_FUEL = -0x80000000;
+/** Any real counter is above: a block costs less than 2^30. */
+export const FUEL_MIN = -0x40000000;
 
 /** Arguments of `athanor.trap`. */
 export const TRAP = {
@@ -146,7 +158,9 @@ export const RESERVE_PAGES = RESERVE_BYTES / 65536;
 export const SEGMENT_FLAGS_BASE = CONTROL_BASE + 0x100;
 export const SEGMENT_FLAGS_BYTES = 0x3f00;
 export const GLOBALS_BASE = CONTROL_BASE + 0x4000;
-export const GLOBALS_BYTES_MAX = CONTROL_BYTES - 0x4000;
+export const GLOBALS_BYTES = CONTROL_BYTES - 0x4000;
+/** Modules of a component that can share one reserve. */
+export const STATE_SLOTS = 8;
 /**
  * Call depth by default. V8 gives about 984 KiB of stack; half of it is for the guest, the rest for
  * the host's calls, deeper frames of the first compiler tier, and slow copies.

@@ -27,6 +27,13 @@ export interface ModulePlan {
   referenceTarget(index: number): number;
   /** Output index of the table of slow copies. */
   readonly resumeTable: number;
+  /** Tables are shared with other modules: their functions are entered through wrappers. */
+  readonly openTables: boolean;
+  /** Where this module's segment flags and globals are saved. */
+  readonly flagsBase: number;
+  readonly flagsBytes: number;
+  readonly globalsBase: number;
+  readonly globalsBytesMax: number;
   /** Bytes to add to each static offset: the reserve, or 0 without a memory of the guest. */
   readonly memoryShift: number;
   /** Pages that memory may have in all. */

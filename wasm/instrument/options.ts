@@ -16,6 +16,8 @@ export interface InstrumentOptions {
   readonly memoryPagesMax: number;
   /** 'import': an auxiliary core module of a component that shares the main module's memory. */
   readonly sharedState?: 'define' | 'import';
+  /** With `sharedState`: 0 to 7, which slice of the saved globals and segment flags is used. */
+  readonly stateSlot?: number;
 }
 
 /** Whether a call of this import may suspend the guest. */

@@ -58,7 +58,7 @@ export function transformFunction(
     frames,
     slot: options.slot,
     entryCheck,
-    loopChecks: true,
+    constantFuel: fuel !== null && fuel.isConstant && !body.hasCall && !body.hasLoop,
     depthBytes: plan.options.depth && body.hasCall ? depthBytes(body) : 0,
     fuelLocal: locals.add(TYPE.i32),
     depthLocal: locals.add(TYPE.i32),
