@@ -17,10 +17,17 @@ import {
   type SocketId,
   type SocketKind,
 } from './socket-types.ts';
-import { readinessOf, receiveBytes, sendBytes, shutDown, takeError } from './tcp-calls.ts';
+import {
+  readinessOf,
+  receiveBytes,
+  sendBytes,
+  shutDown,
+  takeError,
+  writableBytes,
+} from './tcp-calls.ts';
 import type { TcpSocket } from './tcp-socket.ts';
 import { TcpTable } from './tcp-table.ts';
-import { UdpTable } from './udp-table.ts';
+import { DATAGRAM_BYTES_MAX, UdpTable } from './udp-table.ts';
 
 /** What `option(id, 'type')` gives. */
 export const SOCKET_TYPE = { STREAM: 1, DATAGRAM: 2 } as const;
@@ -99,7 +106,8 @@ export class SocketStack {
   }
 
   /**
-   * TCP: `-INPROGRESS`, then see `connectResult`. UDP: sets the peer, 0. At once `-HOSTUNREACH`
+   * TCP: `-INPROGRESS`, then see `connectResult`. UDP: sets the peer, or forgets it when address
+   * and port are 0; 0. At once `-HOSTUNREACH`
    * when no link leads to the address, `-ALREADY`, `-ISCONN`, `-ADDRNOTAVAIL`, `-INVAL`.
    */
   connect(id: SocketId, address: number, port: number): number {
@@ -211,6 +219,13 @@ export class SocketStack {
     if (tcp !== undefined) return tcp.receiveQueue.length;
     const udp = this.udp.get(id);
     return udp === undefined ? -ERRNO.BADF : (udp.queue.peek()?.bytes.length ?? 0);
+  }
+
+  /** How many bytes `send` would take now: 0 where it would give an error. UDP: any datagram. */
+  writableBytes(id: SocketId): number {
+    const tcp = this.tcp.get(id);
+    if (tcp !== undefined) return writableBytes(this.tcp, tcp);
+    return this.udp.get(id) === undefined ? 0 : DATAGRAM_BYTES_MAX;
   }
 
   /** How many connections are ready to be accepted. */

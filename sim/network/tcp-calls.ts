@@ -36,6 +36,13 @@ export function sendBytes(host: TcpHost, socket: TcpSocket, bytes: Uint8Array): 
   return count;
 }
 
+/** How many bytes `sendBytes` would take now. */
+export function writableBytes(host: TcpHost, socket: TcpSocket): number {
+  const { state, error } = socket.block;
+  const open = state === 'established' || state === 'close-wait';
+  return open && error === 0 ? sendRoom(host, socket) : 0;
+}
+
 function sendRoom(host: TcpHost, socket: TcpSocket): number {
   const room = socket.options.values['send-buffer'] - socket.sendQueue.length;
   return Math.max(0, Math.min(room, host.meter.free));

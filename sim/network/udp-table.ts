@@ -138,6 +138,10 @@ export class UdpTable {
   }
 
   connect(socket: UdpSocket, address: number, port: number): number {
+    if (address === 0 && port === 0) {
+      socket.peer = { address: 0, port: 0 };
+      return 0;
+    }
     const route = this.wayTo(socket, address, port);
     if (typeof route === 'number') return route;
     socket.peer = { address: route.target, port };
