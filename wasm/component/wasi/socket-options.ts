@@ -7,10 +7,9 @@ import { row, type HostFunctionRow } from '../host-table.ts';
 import { NETWORK_ERROR, networkError } from './error-codes.ts';
 import { UNIT_RESULT, outcomeOf, refused, type Outcome } from './network.ts';
 import { TCP_SOCKET, UDP_SOCKET, type SocketHandle } from './resources.ts';
-import type { SocketRecord } from './socket-record.ts';
 import type { WasiHost } from './wasi-host.ts';
 
-/** How one option is read and set; setting 0 is refused where a count or a span is meant. */
+/** How one option is read and set. */
 interface Option<T> {
   readonly type: Type<T>;
   get(host: WasiHost, socket: number): Outcome<T>;
@@ -37,39 +36,33 @@ function optionRows<T>(
   ];
 }
 
-/** Options that have no effect in the simulated network: kept and given back. */
-function kept<K extends 'keepAliveIdleNs' | 'keepAliveIntervalNs' | 'keepAliveCount' | 'hopLimit'>(
-  key: K,
-  type: Type<SocketRecord[K]>,
-): Option<SocketRecord[K]> {
+/** The largest value that the stack is asked for; it moves what it is given into its own range. */
+const VALUE_MAX = 2n ** 52n;
+
+type OptionName = Parameters<WasiHost['sockets']['setOption']>[1];
+
+/** A count, span or size: 0 is refused, as the text of WASI says. */
+function whole<T extends number | bigint>(
+  name: OptionName,
+  type: Type<T>,
+  make: (value: number) => T,
+): Option<T> {
   return {
     type,
-    get: (host, socket) => success(host.socket(socket)[key]),
-    set: (host, socket, value) => {
-      if (value === 0 || value === 0n) return refused('invalid-argument');
-      host.socket(socket)[key] = value;
-      return success(undefined);
-    },
-  };
-}
-
-/** The largest size that the stack is asked for; the WASI text lets the host clamp it. */
-const BUFFER_BYTES_MAX = 2 ** 30;
-
-function bufferSize(name: 'receive-buffer' | 'send-buffer'): Option<bigint> {
-  return {
-    type: U64,
     get: (host, socket) => {
-      const bytes = host.sockets.option(socket, name);
-      return bytes < 0 ? refused(networkError(bytes)) : success(BigInt(bytes));
+      const value = host.sockets.option(socket, name);
+      return value < 0 ? refused(networkError(value)) : success(make(value));
     },
     set: (host, socket, value) => {
-      if (value === 0n) return refused('invalid-argument');
-      const bytes = value < BigInt(BUFFER_BYTES_MAX) ? Number(value) : BUFFER_BYTES_MAX;
-      return outcomeOf(host.sockets.setOption(socket, name, bytes));
+      const wanted = BigInt(value);
+      if (wanted === 0n) return refused('invalid-argument');
+      const given = Number(wanted < VALUE_MAX ? wanted : VALUE_MAX);
+      return outcomeOf(host.sockets.setOption(socket, name, given));
     },
   };
 }
+
+const wide = (name: OptionName): Option<bigint> => whole(name, U64, BigInt);
 
 const KEEP_ALIVE: Option<boolean> = {
   type: BOOL,
@@ -87,12 +80,12 @@ function bufferRows(of: Resource<SocketHandle>): HostFunctionRow[] {
     ...optionRows(
       of,
       { get: 'receive-buffer-size', set: 'set-receive-buffer-size' },
-      bufferSize('receive-buffer'),
+      wide('receive-buffer'),
     ),
     ...optionRows(
       of,
       { get: 'send-buffer-size', set: 'set-send-buffer-size' },
-      bufferSize('send-buffer'),
+      wide('send-buffer'),
     ),
   ];
 }
@@ -106,19 +99,23 @@ export const TCP_OPTIONS: readonly HostFunctionRow[] = [
   ...optionRows(
     TCP_SOCKET,
     { get: 'keep-alive-idle-time', set: 'set-keep-alive-idle-time' },
-    kept('keepAliveIdleNs', U64),
+    wide('keep-alive-idle'),
   ),
   ...optionRows(
     TCP_SOCKET,
     { get: 'keep-alive-interval', set: 'set-keep-alive-interval' },
-    kept('keepAliveIntervalNs', U64),
+    wide('keep-alive-interval'),
   ),
   ...optionRows(
     TCP_SOCKET,
     { get: 'keep-alive-count', set: 'set-keep-alive-count' },
-    kept('keepAliveCount', U32),
+    whole('keep-alive-count', U32, Number),
   ),
-  ...optionRows(TCP_SOCKET, { get: 'hop-limit', set: 'set-hop-limit' }, kept('hopLimit', U8)),
+  ...optionRows(
+    TCP_SOCKET,
+    { get: 'hop-limit', set: 'set-hop-limit' },
+    whole('hop-limit', U8, Number),
+  ),
   ...bufferRows(TCP_SOCKET),
 ];
 
@@ -126,7 +123,7 @@ export const UDP_OPTIONS: readonly HostFunctionRow[] = [
   ...optionRows(
     UDP_SOCKET,
     { get: 'unicast-hop-limit', set: 'set-unicast-hop-limit' },
-    kept('hopLimit', U8),
+    whole('hop-limit', U8, Number),
   ),
   ...bufferRows(UDP_SOCKET),
 ];

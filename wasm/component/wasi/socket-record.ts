@@ -16,22 +16,14 @@ export interface SocketRecord {
   /** Handles that depend on it: the socket's own and those of its streams. */
   references: number;
   backlog: number;
-  keepAliveIdleNs: bigint;
-  keepAliveIntervalNs: bigint;
-  keepAliveCount: number;
-  hopLimit: number;
 }
 
-/** Linux's defaults: 2 hours, 75 seconds, 9 probes, 64 hops; `listen` with room for 128. */
+/** A socket with one handle; `listen` has room for 128 connections unless told otherwise. */
 export function newSocketRecord(kind: 'tcp' | 'udp', state: SocketState): SocketRecord {
   return {
     kind,
     state,
     references: 1,
     backlog: 128,
-    keepAliveIdleNs: 7_200_000_000_000n,
-    keepAliveIntervalNs: 75_000_000_000n,
-    keepAliveCount: 9,
-    hopLimit: 64,
   };
 }
