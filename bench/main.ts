@@ -4,9 +4,10 @@ import { fileURLToPath } from 'node:url';
 import Table from 'cli-table3';
 import type { Benchmark, Figure } from './harness.ts';
 import { logBenchmark } from './log.ts';
+import { messageBenchmark } from './messages.ts';
 
 /** All benchmarks, in the order in which they run. */
-const BENCHMARKS: readonly Benchmark[] = [logBenchmark];
+const BENCHMARKS: readonly Benchmark[] = [logBenchmark, messageBenchmark];
 
 /** Figures of an earlier run, kept in the repository: by benchmark, then by figure. */
 type Baseline = Readonly<Record<string, Readonly<Record<string, number>>>>;
@@ -41,7 +42,7 @@ function readBaseline(): Baseline {
 function printTable(name: string, figures: readonly Figure[], baseline: Baseline): void {
   const table = new Table({
     head: [name, 'value', 'bar', '', 'baseline', 'note'],
-    style: { head: [] },
+    style: { head: [], border: [] },
   });
   for (const figure of figures) {
     const before = baseline[name]?.[figure.name];
