@@ -162,7 +162,7 @@ export class TransferClient implements NetProgram {
     while (state.phase === 'open') {
       const count = stack.receive(state.socket, buffer, false);
       if (count === -ERRNO.AGAIN) return;
-      if (count <= 0) return this.end(loop, -count);
+      if (count <= 0) return this.end(loop, Math.abs(count));
       for (let index = 0; index < count; index++) {
         if (buffer[index] !== patternByte(plan.stream, state.received + index)) state.wrong++;
       }
