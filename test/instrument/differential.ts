@@ -13,7 +13,7 @@ import {
 import type { ModuleModel } from './model.ts';
 import { runPlain, type PlainTrace } from './plain-run.ts';
 import { canonicaliser, counting, withCount } from './rewriters.ts';
-import { difference } from './trace.ts';
+import { difference, memoryDifference } from './trace.ts';
 
 const NOTHING: InstrumentOptions = {
   nan: false,
@@ -73,6 +73,10 @@ export interface Outcome {
   readonly executed: number;
 }
 
+function sum(list: readonly number[]): number {
+  return list.reduce((total, value) => total + value, 0);
+}
+
 class Comparison {
   readonly model: ModuleModel;
   readonly seed: number;
@@ -81,7 +85,7 @@ class Comparison {
   readonly #raw: Uint8Array;
   readonly #canonical: Uint8Array;
   readonly #reference: PlainTrace;
-  /** Instructions executed after each call: of the raw module (true) and the canonicalised one. */
+  /** Instructions executed in each call: of the raw module (true) and the canonicalised one. */
   readonly #executed = new Map<boolean, readonly number[]>();
   runCount = 0;
   suspensionCount = 0;
@@ -97,7 +101,7 @@ class Comparison {
   }
 
   get executed(): number {
-    return this.#executed.get(true)?.at(-1) ?? 0;
+    return sum(this.#executed.get(true) ?? []);
   }
 
   /** The first mismatch of one option set, or null. */
@@ -128,7 +132,7 @@ class Comparison {
       const module = new WebAssembly.Module(result.binary);
       return { module, layout: result.layout, options, model, seed };
     } catch (error) {
-      if (!(error instanceof SimError)) throw error;
+      if (!(error instanceof SimError) || error.code !== 'guest/feature') throw error;
       this.refusals.push(`${error.code}: ${error.message}`);
       return null;
     }
@@ -145,7 +149,7 @@ class Comparison {
     if (options.suspend !== 'anywhere') return;
     yield ['quantum 1', preemptEvery(1, 997)];
     yield ['quantum 13, moving', preemptEvery(13, 5)];
-    const total = this.#executed.get(options.nan)?.at(-1) ?? 0;
+    const total = sum(this.#executed.get(options.nan) ?? []);
     const { sweepMax } = this.effort;
     const step = Math.max(1, Math.ceil(total / sweepMax));
     for (let at = this.seed % step; at <= total; at += step) {
@@ -154,36 +158,44 @@ class Comparison {
   }
 
   #compare(subject: Subject, schedule: Schedule): string | null {
-    const trace = runInstrumented(subject, schedule);
+    const reference = this.#reference;
+    let inMemory: string | null = null;
+    const trace = runInstrumented(subject, schedule, (call, memory) => {
+      if (inMemory !== null || call >= reference.memories.length) return;
+      const found = memoryDifference(reference.memories[call], memory);
+      if (found !== null) inMemory = `memory after call ${call}: ${found}`;
+    });
     this.runCount += 1;
     this.suspensionCount += trace.suspensionCount;
-    return difference(this.#reference, trace) ?? this.#compareFuel(subject, trace);
+    return difference(reference, trace) ?? inMemory ?? this.#compareFuel(subject, trace);
   }
 
-  /** The count depends on the module alone: not on quanta, nor on the other options. */
+  /**
+   * The count depends on the module alone: not on quanta, nor on the other options. A call that
+   * trapped is left out: its last instructions are counted or not.
+   */
   #compareFuel({ options }: Subject, { executed }: InstrumentedTrace): string | null {
     if (!options.fuel) return null;
+    const returned = this.#returnedOnly(executed);
     const expected = this.#executed.get(options.nan);
-    if (expected !== undefined) {
-      if (expected.join() === executed.join()) return null;
-      return `executed: expected ${expected.join()}, got ${executed.join()}`;
+    if (expected === undefined) {
+      this.#executed.set(options.nan, returned);
+      if (!options.nan) return null;
+      const exact = this.#returnedOnly(this.#reference.executed);
+      if (exact.join() === returned.join()) return null;
+      return `executed in each call: exactly ${exact.join()}, got ${returned.join()}`;
     }
-    this.#executed.set(options.nan, executed);
-    return options.nan ? this.#compareExact(executed) : null;
+    if (expected.join() === returned.join()) return null;
+    return `executed in each call: expected ${expected.join()}, got ${returned.join()}`;
   }
 
-  /** Exact in each call that returned; where a call trapped the count may be ahead a little. */
-  #compareExact(executed: readonly number[]): string | null {
-    const exact = this.#reference.executed;
+  /** Instructions of each planned call that returned; 0 for the others. */
+  #returnedOnly(totals: readonly number[]): number[] {
     const ends = this.#reference.log.filter((line) => /^[a-z]\w* [=!]/.test(line));
-    for (const [index, total] of exact.entries()) {
-      const expected = total - (index === 0 ? 0 : exact[index - 1]);
-      const actual = executed[index] - (index === 0 ? 0 : executed[index - 1]);
-      const trapped = ends[index]?.includes('!') ?? false;
-      if (trapped ? actual >= expected : actual === expected) continue;
-      return `call ${index} executed ${actual} instructions, exactly ${expected} expected`;
-    }
-    return null;
+    return totals.map((total, index) => {
+      const before = index === 0 ? 0 : totals[index - 1];
+      return ends[index].includes('!') ? 0 : total - before;
+    });
   }
 }
 

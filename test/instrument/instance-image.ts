@@ -1,12 +1,13 @@
-import type { Layout } from '../../wasm/instrument/layout.ts';
+import { CONTROL, type Layout } from '../../wasm/instrument/layout.ts';
 import { functionOf, memoryOf } from './plain-run.ts';
 
 type Exports = Readonly<Record<string, unknown>>;
 
 /** A stopped guest, taken out of its instance as the layout's contract says. */
 export interface InstanceImage {
-  /** Physical memory, ours and the guest's. */
-  readonly memory: Uint8Array;
+  /** Parts of physical memory: the saved frames, the control area, the guest's own. */
+  readonly parts: readonly { readonly address: number; readonly bytes: Uint8Array }[];
+  readonly memoryBytes: number;
   readonly tables: readonly { readonly exportName: string; readonly entries: readonly unknown[] }[];
   readonly references: readonly { readonly exportName: string; readonly value: unknown }[];
 }
@@ -66,16 +67,25 @@ export function captureImage(exports: Exports, layout: Layout): InstanceImage {
       exportName,
       value: toToken(exports, layout, globalOf(exports, exportName).value),
     }));
-  const memory = new Uint8Array(memoryOf(exports, layout.memory.exportName).buffer).slice();
-  return { memory, tables, references };
+  const memory = new Uint8Array(memoryOf(exports, layout.memory.exportName).buffer);
+  const { shadowStackTop, controlBase, dirtyMapBase, guestBaseBytes } = layout;
+  const shadowSp = new Int32Array(memory.buffer, controlBase)[CONTROL.shadowSp];
+  const ranges = [
+    [shadowSp, shadowStackTop],
+    [controlBase, dirtyMapBase],
+    [guestBaseBytes, memory.length],
+  ];
+  const parts = ranges.map(([from, to]) => ({ address: from, bytes: memory.slice(from, to) }));
+  return { parts, memoryBytes: memory.length, tables, references };
 }
 
 /** Puts an image into a fresh instance of the same module. */
 export function restoreImage(exports: Exports, layout: Layout, image: InstanceImage): void {
   const memory = memoryOf(exports, layout.memory.exportName);
-  const missing = (image.memory.length - memory.buffer.byteLength) / 65536;
+  const missing = (image.memoryBytes - memory.buffer.byteLength) / 65536;
   if (missing > 0) memory.grow(missing);
-  new Uint8Array(memory.buffer).set(image.memory);
+  const bytes = new Uint8Array(memory.buffer);
+  for (const part of image.parts) bytes.set(part.bytes, part.address);
   if (layout.globalsBytes > 0) functionOf(exports, 'athanor:load')();
   for (const { exportName, entries } of image.tables) {
     const table = tableOf(exports, exportName);

@@ -26,7 +26,8 @@ export interface Schedule {
   movesAt(ordinal: number): boolean;
 }
 
-export interface InstrumentedTrace extends Trace {
+/** Memory is shown to a callback while the run goes on: copies would cost more than the run. */
+export interface InstrumentedTrace extends Omit<Trace, 'memories'> {
   /** Instructions executed since the start, after each planned call. */
   readonly executed: readonly number[];
   readonly suspensionCount: number;
@@ -266,16 +267,35 @@ class Runner {
   }
 }
 
-/** Runs the planned calls of an instrumented module under a schedule. */
-export function runInstrumented(subject: Subject, schedule: Schedule): InstrumentedTrace {
+/** What tables hold of the exported functions: the exports themselves are wrappers. */
+function functionNames(
+  { layout, model }: Subject,
+  exports: Readonly<Record<string, unknown>>,
+): Map<unknown, string> {
+  const names = new Map<unknown, string>();
+  for (const [index, name] of layout.functionExports) {
+    const exportName = model.functions.at(index - model.imports.length)?.exportName;
+    if (index >= model.imports.length && exportName) names.set(exports[name], exportName);
+  }
+  return names;
+}
+
+/**
+ * Runs the planned calls of an instrumented module under a schedule. `onMemory` sees guest memory
+ * after each planned call; it must not keep the array.
+ */
+export function runInstrumented(
+  subject: Subject,
+  schedule: Schedule,
+  onMemory: (call: number, memory: Uint8Array) => void,
+): InstrumentedTrace {
   const { model, layout, seed } = subject;
   const runner = new Runner(subject, schedule);
   const { host } = runner;
-  const memories: Uint8Array[] = [];
   const executed: number[] = [];
   const finish = (tables: string[]): InstrumentedTrace => {
     const { suspensionCount, preemptionCount } = runner;
-    return { log: host.log, memories, tables, executed, suspensionCount, preemptionCount };
+    return { log: host.log, tables, executed, suspensionCount, preemptionCount };
   };
   if (layout.start) {
     try {
@@ -296,11 +316,12 @@ export function runInstrumented(subject: Subject, schedule: Schedule): Instrumen
     } catch (error) {
       host.log.push(`${exportName} ! ${describeFailure(error)}`);
     }
-    memories.push(runner.guestMemory().slice());
+    onMemory(executed.length, runner.guestMemory());
     executed.push(runner.executed);
   }
+  const names = functionNames(subject, runner.exports);
   const tables = model.tables.map((_, index) =>
-    describeTable(runner.exports[`table${index}`] as WebAssembly.Table, runner.exports, model),
+    describeTable(runner.exports[`table${index}`] as WebAssembly.Table, names),
   );
   return finish(tables);
 }

@@ -8,7 +8,7 @@ import {
   type HostSide,
 } from './scripted-host.ts';
 import { COUNT_EXPORT } from './rewriters.ts';
-import { describeTable, planCalls, type Trace } from './trace.ts';
+import { describeTable, plainNames, planCalls, type Trace } from './trace.ts';
 
 export function memoryOf(
   exports: Readonly<Record<string, unknown>>,
@@ -76,7 +76,7 @@ export function runPlain(module: WebAssembly.Module, model: ModuleModel, seed: n
     executed.push(Number(functionOf(exports, COUNT_EXPORT)()) - executed.length - 1);
   }
   const tables = model.tables.map((_, index) =>
-    describeTable(exports[`table${index}`] as WebAssembly.Table, exports, model),
+    describeTable(exports[`table${index}`] as WebAssembly.Table, plainNames(exports, model)),
   );
   return { log: host.log, memories, tables, executed };
 }

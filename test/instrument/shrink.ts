@@ -1,6 +1,12 @@
 import { encode } from './encode.ts';
 import { plain, zero } from './instructions.ts';
-import { moduleSize, type Block, type Instruction, type ModuleModel } from './model.ts';
+import {
+  moduleSize,
+  type Block,
+  type DefinedFunction,
+  type Instruction,
+  type ModuleModel,
+} from './model.ts';
 import type { ValueType } from './opcodes.ts';
 
 type Body = readonly Instruction[];
@@ -78,26 +84,43 @@ function* bodyVariants(body: Body): Iterable<Instruction[]> {
   }
 }
 
-function* moduleVariants(model: ModuleModel): Iterable<ModuleModel> {
+function withFunction(
+  model: ModuleModel,
+  at: number,
+  change: Partial<DefinedFunction>,
+): ModuleModel {
+  const functions = model.functions.map((other, index) =>
+    index === at ? { ...other, ...change } : other,
+  );
+  return { ...model, functions };
+}
+
+/** Cuts that need no look into the code. */
+function* coarseVariants(model: ModuleModel): Iterable<ModuleModel> {
   if (model.start !== null) yield { ...model, start: null };
-  if (model.data.length > 0)
-    yield { ...model, data: model.data.map((data) => ({ ...data, bytes: [] })) };
-  for (let at = model.functions.length - 1; at >= 0; at -= 1) {
-    const target = model.functions[at];
-    const withFunction = (change: Partial<typeof target>): ModuleModel => ({
-      ...model,
-      functions: model.functions.map((other, index) =>
-        index === at ? { ...other, ...change } : other,
-      ),
-    });
-    const { results } = model.types[target.type];
-    if (target.body.length > results.length) yield withFunction({ body: results.map(zero) });
-    if (target.guarded && target.exportName === null) yield withFunction({ guarded: false });
-    for (const body of bodyVariants(target.body)) yield withFunction({ body });
-    for (let local = target.locals.length - 1; local >= 0; local -= 1) {
-      yield withFunction({ locals: target.locals.slice(0, local) });
-    }
+  for (let at = 0; at < model.functions.length; at += 1) {
+    const { type, body } = model.functions[at];
+    const { results } = model.types[type];
+    if (body.length > results.length) yield withFunction(model, at, { body: results.map(zero) });
   }
+  for (let at = 0; at < model.data.length; at += 1) {
+    if (model.data[at].bytes.length === 0) continue;
+    const data = model.data.map((other, index) => (index === at ? { ...other, bytes: [] } : other));
+    yield { ...model, data };
+  }
+  for (let at = 0; at < model.elements.length; at += 1) {
+    if (model.elements[at].functions.length === 0) continue;
+    const elements = model.elements.map((other, index) =>
+      index === at ? { ...other, functions: [] } : other,
+    );
+    yield { ...model, elements };
+  }
+}
+
+function* functionVariants(model: ModuleModel, at: number): Iterable<ModuleModel> {
+  const { body, locals } = model.functions[at];
+  for (const simpler of bodyVariants(body)) yield withFunction(model, at, { body: simpler });
+  if (locals.length > 0) yield withFunction(model, at, { locals: locals.slice(0, -1) });
 }
 
 /**
@@ -111,16 +134,23 @@ export function shrink(
 ): ModuleModel {
   let best = model;
   let attempts = 0;
-  for (let progress = true; progress;) {
-    progress = false;
-    for (const candidate of moduleVariants(best)) {
+  /** Takes the first variant that fails; false when none does or the attempts are used up. */
+  const improve = (variants: Iterable<ModuleModel>): boolean => {
+    for (const candidate of variants) {
       if (!WebAssembly.validate(encode(candidate))) continue;
       attempts += 1;
-      if (attempts > attemptsMax) return best;
+      if (attempts > attemptsMax) return false;
       if (!fails(candidate)) continue;
       best = candidate;
-      progress = true;
-      break;
+      return true;
+    }
+    return false;
+  };
+  for (let progress = true; progress;) {
+    progress = false;
+    while (improve(coarseVariants(best))) progress = true;
+    for (let at = 0; at < best.functions.length; at += 1) {
+      while (improve(functionVariants(best, at))) progress = true;
     }
   }
   return best;

@@ -12,10 +12,15 @@ interface Totals {
   readonly table: string[];
 }
 
+/** A command that plain V8 fails as well says nothing about the pass: an outdated assertion. */
 function runScript(wabt: Wabt, { text }: SuiteScript): ScriptReport {
   const commands = scriptCommands(text);
-  const runner = new ScriptRunner(wabt, commands);
-  for (const command of commands) runner.run(command);
+  const plain = new ScriptRunner(wabt, commands, 'plain');
+  const runner = new ScriptRunner(wabt, commands, 'instrumented');
+  for (const command of commands) {
+    if (plain.run(command)) runner.run(command);
+    else runner.skip('plain V8 does not do this');
+  }
   return runner.report;
 }
 

@@ -1,5 +1,5 @@
 import { SimError } from '../../sim/index.ts';
-import { CONTROL, type Layout } from '../../wasm/instrument/layout.ts';
+import { CONTROL, RESERVE_PAGES, type Layout } from '../../wasm/instrument/layout.ts';
 import { instrument } from '../../wasm/instrument/index.ts';
 import { EVERYTHING } from './differential.ts';
 import { functionOf, memoryOf } from './plain-run.ts';
@@ -27,6 +27,8 @@ class Skip extends Error {}
 
 const MAGNITUDE = 0x7fff_ffff_ffff_ffffn;
 const CANONICAL = 0x7ff8_0000_0000_0000n;
+/** Everything on; memory may grow as far as the scripts expect. */
+const OPTIONS = { ...EVERYTHING, memoryPagesMax: 65_000 };
 const FUEL = 3;
 const PLENTY = 0x4000_0000;
 /** After so many stops in one call it runs on: some tests count to a million. */
@@ -34,37 +36,42 @@ const STOPS_MAX = 2000;
 
 class Loaded {
   readonly exports: Readonly<Record<string, unknown>>;
-  readonly layout: Layout;
+  /** Null when the module runs as it is. */
+  readonly layout: Layout | null;
   stops = 0;
 
-  constructor(exports: Readonly<Record<string, unknown>>, layout: Layout) {
+  constructor(exports: Readonly<Record<string, unknown>>, layout: Layout | null) {
     this.exports = exports;
     this.layout = layout;
   }
 
-  control(): Int32Array {
-    const { buffer } = memoryOf(this.exports, this.layout.memory.exportName);
-    return new Int32Array(buffer, this.layout.controlBase, 4);
+  control({ memory, controlBase }: Layout): Int32Array {
+    return new Int32Array(memoryOf(this.exports, memory.exportName).buffer, controlBase, 4);
   }
 
   /** Runs `call` until it returns or throws, through all stops. */
   drive(call: () => unknown): unknown {
-    const first = this.control();
+    const { layout } = this;
+    if (layout === null) return call();
+    const first = this.control(layout);
     first[CONTROL.fuel] = FUEL;
     first[CONTROL.state] = 0;
-    first[CONTROL.depth] = this.layout.depthBudgetBytes;
-    first[CONTROL.shadowSp] = this.layout.shadowStackTop;
+    first[CONTROL.depth] = layout.depthBudgetBytes;
+    first[CONTROL.shadowSp] = layout.shadowStackTop;
     this.stops = 0;
     for (;;) {
       const result = call();
-      const control = this.control();
+      const control = this.control(layout);
       if (control[CONTROL.state] === 0) return result;
       control[CONTROL.state] = 2;
     }
   }
 }
 
-/** Runs the commands of one script through the pass, everything on, stopping all the time. */
+/** How a script's modules run: as they are, or with everything on and stopped all the time. */
+export type Mode = 'plain' | 'instrumented';
+
+/** Runs the commands of one script. */
 export class ScriptRunner {
   readonly report: ScriptReport = { passed: 0, failures: [], skipped: new Map(), stopCount: 0 };
   readonly #wabt: Wabt;
@@ -74,10 +81,12 @@ export class ScriptRunner {
   readonly #bridges = new Map<string, WebAssembly.Module>();
   /** A stop must unwind every frame, so not where modules call one another. */
   readonly #mayStop: boolean;
+  readonly #mode: Mode;
   #current: Loaded | null = null;
 
-  constructor(wabt: Wabt, commands: readonly Command[]) {
+  constructor(wabt: Wabt, commands: readonly Command[], mode: Mode) {
     this.#wabt = wabt;
+    this.#mode = mode;
     const texts = commands.flatMap((command) => {
       if (!('action' in command)) return [];
       const expected = command.kind === 'assert_return' ? command.expected : [];
@@ -87,20 +96,28 @@ export class ScriptRunner {
     this.#mayStop = !commands.some(({ kind }) => kind === 'register');
   }
 
-  run(command: Command): void {
+  /** True when the command did what the script says. */
+  run(command: Command): boolean {
     try {
       const failure = this.#execute(command);
       if (failure === null) this.report.passed += 1;
       else this.report.failures.push(failure);
+      return failure === null;
     } catch (error) {
       if (error instanceof Skip) {
-        const { skipped } = this.report;
-        skipped.set(error.message, (skipped.get(error.message) ?? 0) + 1);
+        this.skip(error.message);
       } else {
         const detail = error instanceof Error ? (error.stack ?? error.message) : String(error);
         this.report.failures.push(`${JSON.stringify(command).slice(0, 300)}: ${detail}`);
       }
+      return false;
     }
+  }
+
+  /** Counts a command as not run. */
+  skip(reason: string): void {
+    const { skipped } = this.report;
+    skipped.set(reason, (skipped.get(reason) ?? 0) + 1);
   }
 
   #execute(command: Command): string | null {
@@ -151,14 +168,7 @@ export class ScriptRunner {
     const plain = this.#binary(source);
     if (!WebAssembly.validate(plain)) throw new Skip('a module that this engine rejects');
     const needed = WebAssembly.Module.imports(new WebAssembly.Module(plain));
-    let result: ReturnType<typeof instrument>;
-    try {
-      result = instrument(plain, EVERYTHING, (module) => module === 'spectest');
-    } catch (error) {
-      if (error instanceof SimError) throw new Skip(`refused: ${error.message}`);
-      throw error;
-    }
-    const { layout } = result;
+    const { binary, layout } = this.#prepare(plain);
     const loaded: { instance: Loaded | null } = { instance: null };
     const imports: Record<string, WebAssembly.ModuleImports> = {
       athanor: {
@@ -168,34 +178,47 @@ export class ScriptRunner {
         trap: () => undefined,
       },
     };
-    for (const { module, name, kind } of needed) {
+    for (const { module, name } of needed) {
       imports[module] = { ...imports[module] };
-      const value = this.#import(module, name, { kind, loaded });
+      const value = this.#import(module, name, loaded);
       if (value !== undefined) imports[module][name] = value;
     }
-    const instance = new WebAssembly.Instance(new WebAssembly.Module(result.binary), imports);
+    const instance = new WebAssembly.Instance(new WebAssembly.Module(binary), imports);
     const made = new Loaded(instance.exports, layout);
     loaded.instance = made;
-    if (layout.start) made.drive(() => functionOf(made.exports, 'athanor:start')());
+    if (layout?.start) made.drive(() => functionOf(made.exports, 'athanor:start')());
     return made;
+  }
+
+  #prepare(plain: Uint8Array): { binary: Uint8Array; layout: Layout | null } {
+    if (this.#mode === 'plain') return { binary: plain, layout: null };
+    try {
+      return instrument(plain, OPTIONS, (module) => module === 'spectest');
+    } catch (error) {
+      if (!(error instanceof SimError) || error.code !== 'guest/feature') throw error;
+      throw new Skip(`refused: ${error.message}`);
+    }
   }
 
   #import(
     module: string,
     name: string,
-    { kind, loaded }: { kind: string; loaded: { instance: Loaded | null } },
+    loaded: { instance: Loaded | null },
   ): WebAssembly.ImportValue | undefined {
     if (module !== 'spectest') {
       const from = this.#registered.get(module);
       return from?.exports[name] as WebAssembly.ImportValue | undefined;
     }
-    if (kind === 'function' && name.startsWith('print')) {
+    if (name.startsWith('print')) {
       return () => {
         this.#stop(loaded.instance, false);
       };
     }
-    if (kind === 'memory') return new WebAssembly.Memory({ initial: 1 + 32, maximum: 2 + 32 });
-    if (kind === 'table') {
+    if (name === 'memory') {
+      const reserve = this.#mode === 'plain' ? 0 : RESERVE_PAGES;
+      return new WebAssembly.Memory({ initial: 1 + reserve, maximum: 2 + reserve });
+    }
+    if (name === 'table') {
       return new WebAssembly.Table({ element: 'anyfunc', initial: 10, maximum: 20 });
     }
     const numbers: Record<string, [string, number | bigint]> = {
@@ -204,14 +227,14 @@ export class ScriptRunner {
       global_f32: ['f32', 666.6],
       global_f64: ['f64', 666.6],
     };
-    if (kind !== 'global' || !(name in numbers)) return undefined;
+    if (!(name in numbers)) return undefined;
     return new WebAssembly.Global({ value: numbers[name][0] }, numbers[name][1]);
   }
 
   /** At a check or a blocking import: stop, or go on after a stop. */
   #stop(instance: Loaded | null, preempted: boolean): void {
-    if (instance === null) return;
-    const control = instance.control();
+    if (instance?.layout == null) return;
+    const control = instance.control(instance.layout);
     if (control[CONTROL.state] === 2) {
       control[CONTROL.state] = 0;
       return;
@@ -226,7 +249,7 @@ export class ScriptRunner {
 
   #value(text: string): ScriptValue {
     const value = this.#values.get(text);
-    if (value === undefined) throw new Error(`no value ${text}`);
+    if (value === undefined) throw new Skip('a constant that the assembler does not know');
     return value;
   }
 
@@ -322,7 +345,7 @@ export class ScriptRunner {
     const binary = this.#binary(source);
     if (WebAssembly.validate(binary)) throw new Skip('a module that this engine accepts');
     try {
-      instrument(binary, EVERYTHING, () => false);
+      instrument(binary, OPTIONS, () => false);
     } catch (error) {
       if (!(error instanceof SimError)) throw error;
     }

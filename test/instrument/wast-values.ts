@@ -49,7 +49,7 @@ const ANY_NAN = /nan:(canonical|arithmetic)/;
  */
 export function evaluateConstants(wabt: Wabt, texts: readonly string[]): Map<string, ScriptValue> {
   const values = new Map<string, ScriptValue>();
-  const numeric: { text: string; type: ValueType }[] = [];
+  const numeric: Constant[] = [];
   for (const text of new Set(texts)) {
     const type = typeOf(text);
     const anyNan = ANY_NAN.test(text);
@@ -63,20 +63,45 @@ export function evaluateConstants(wabt: Wabt, texts: readonly string[]): Map<str
   const chunk = 500;
   for (let start = 0; start < numeric.length; start += chunk) {
     const part = numeric.slice(start, start + chunk);
-    const stores = part.map(
-      ({ text, type }, index) => `(${type}.store (i32.const ${index * 16}) ${text})`,
-    );
-    const wat = `(module (memory (export "memory") 1) (func (export "run") ${stores.join('\n')}))`;
-    const module = new WebAssembly.Module(wabt.assemble(wat));
-    const { exports } = new WebAssembly.Instance(module);
-    functionOf(exports, 'run')();
-    const memory = new Uint8Array(memoryOf(exports).buffer);
-    part.forEach(({ text, type }, index) => {
-      const bytes = memory.slice(index * 16, index * 16 + bytesOf(type));
-      values.set(text, { type, bytes, reference: null, anyNan: false });
-    });
+    for (const [text, value] of storedValues(wabt, part)) values.set(text, value);
   }
   return values;
+}
+
+interface Constant {
+  readonly text: string;
+  readonly type: ValueType;
+}
+
+/** Leaves out what the assembler does not take. */
+function storedValues(wabt: Wabt, part: readonly Constant[]): Map<string, ScriptValue> {
+  const values = new Map<string, ScriptValue>();
+  let bits: Uint8Array;
+  try {
+    bits = storedBits(wabt, part);
+  } catch {
+    if (part.length <= 1) return values;
+    const half = part.length >> 1;
+    const rest = storedValues(wabt, part.slice(half));
+    return new Map([...storedValues(wabt, part.slice(0, half)), ...rest]);
+  }
+  part.forEach(({ text, type }, index) => {
+    const bytes = bits.slice(index * 16, index * 16 + bytesOf(type));
+    values.set(text, { type, bytes, reference: null, anyNan: false });
+  });
+  return values;
+}
+
+function storedBits(wabt: Wabt, part: readonly Constant[]): Uint8Array {
+  const stores = part.map(({ text, type }, index) => {
+    // The scripts' first version spelled it out.
+    const modern = text.replaceAll('infinity', 'inf');
+    return `(${type}.store (i32.const ${index * 16}) ${modern})`;
+  });
+  const wat = `(module (memory (export "memory") 1) (func (export "run") ${stores.join('\n')}))`;
+  const { exports } = new WebAssembly.Instance(new WebAssembly.Module(wabt.assemble(wat)));
+  functionOf(exports, 'run')();
+  return new Uint8Array(memoryOf(exports).buffer);
 }
 
 /** A value as JavaScript takes it; the payload of a NaN is lost, a vector is impossible. */
