@@ -1,101 +1,273 @@
 import type { Body } from '../binary/body.ts';
 import { OP } from '../binary/opcodes.ts';
 
+/** How a basic block ends. */
+const END = {
+  /** Goes on behind the end of `label` (or into a loop, which takes nothing in advance). */
+  fall: 0,
+  branch: 1,
+  /** br_if, or an if without else: to `label`, or to the next block. */
+  branchIf: 2,
+  /** An if with else. */
+  choose: 3,
+  /** A call, a return, a br_table: nothing can be charged beyond it. */
+  stop: 4,
+} as const;
+
+/** `label` of a block that goes on where nothing may be charged in advance. */
+const NOWHERE = -1;
+
+interface Block {
+  /** The instruction behind which its charge stands, -1 for the function's entry. */
+  readonly point: number;
+  /** Units of its own instructions. */
+  cost: number;
+  end: number;
+  /** Opener of the block whose end is the target, or NOWHERE. For `choose` the `if`. */
+  label: number;
+  /** Charged before it is entered, and by it for its successors. */
+  before: number;
+  beyond: number;
+}
+
 /**
  * Where to subtract how much from the fuel counter. One unit is one executed instruction; the
- * markers block, loop, else, end, try_table cost nothing.
+ * markers block, loop, else, end, try_table and the like cost nothing.
+ *
+ * A block that follows a join is charged in advance by the blocks that lead to it, so that it needs
+ * no code of its own. Only what surely runs is charged in advance, never across a call or a loop's
+ * head: the counter is exact there, and it never goes back.
  */
 export class FuelPlan {
   /** Charged at function entry. */
-  entry = 0;
+  readonly entry: number;
   /** Charged right after each instruction (a loop's: at its head, in each iteration). */
   readonly after: Int32Array;
-  /** Whether any charge or check happens in the function. */
+  /** Whether every run of the function costs `entry`. */
   readonly isConstant: boolean;
 
   constructor(body: Body) {
     this.after = new Int32Array(body.count);
-    const targeted = labelTargets(body);
-    let point = -1;
-    let cost = 0;
-    let constant = true;
-    const settle = (next: number): void => {
-      if (point < 0) this.entry = cost;
-      else this.after[point] = cost;
-      point = next;
-      cost = 0;
-      constant = false;
-    };
-    for (let index = 0; index < body.count; index += 1) {
-      const op = body.op[index];
-      if (!isMarker(op)) cost += 1;
-      if (op === OP.end) {
-        const opener = body.peer[index];
-        if (opener < 0) break;
-        const opened = body.op[opener];
-        const joins = opened === OP.if || (opened !== OP.loop && targeted[opener] === 1);
-        if (joins || opened === OP.tryTable) settle(index);
-      } else if (startsBlock(op)) settle(index);
+    const builder = new BlockBuilder(body);
+    const { blocks } = builder;
+    if (!body.hasTry) chargeAhead(builder);
+    for (const { point, cost, before, beyond } of blocks) {
+      if (point >= 0) this.after[point] = cost - before + beyond;
     }
-    if (point < 0) this.entry = cost;
-    else this.after[point] = cost;
-    this.isConstant = constant;
+    this.entry = blocks[0].cost + blocks[0].beyond;
+    this.isConstant = blocks.length === 1;
   }
 }
 
-function isMarker(op: number): boolean {
-  return (
-    op === OP.block ||
-    op === OP.loop ||
-    op === OP.else ||
-    op === OP.end ||
-    op === OP.tryTable ||
-    op === OP.try ||
-    op === OP.catch ||
-    op === OP.catchAll
-  );
+/** Walks backward: a block's successors are known before it, as only loops lead backward. */
+function chargeAhead(builder: BlockBuilder): void {
+  const { blocks, joins, elses, sources, inTable } = builder;
+  /** What every way to the end of an opener has charged for the block behind it. */
+  const ahead = new Map<number, number>();
+  const total = (block: Block): number => block.cost + block.beyond;
+  for (let at = blocks.length - 1; at >= 0; at -= 1) {
+    const block = blocks[at];
+    switch (block.end) {
+      case END.fall:
+      case END.branch:
+      case END.branchIf:
+        block.beyond = ahead.get(block.label) ?? 0;
+        if (block.end === END.branchIf) blocks[at + 1].before = block.beyond;
+        break;
+      case END.choose: {
+        const first = blocks[at + 1];
+        const second = blocks[elses.get(block.label) ?? at + 1];
+        block.beyond = Math.min(total(first), total(second));
+        first.before = block.beyond;
+        second.before = block.beyond;
+        break;
+      }
+      default:
+    }
+    const opener = joins.get(at);
+    if (opener === undefined || inTable.has(opener)) continue;
+    const amount = total(block);
+    const fits = (sources.get(opener) ?? []).every((from) => blocks[from + 1].cost >= amount);
+    if (!fits) continue;
+    ahead.set(opener, amount);
+    block.before = amount;
+  }
 }
 
-function startsBlock(op: number): boolean {
+/** Cuts a body into basic blocks. */
+class BlockBuilder {
+  readonly blocks: Block[] = [];
+  /** Block behind an end -> opener. */
+  readonly joins = new Map<number, number>();
+  /** `if` -> the block of its else. */
+  readonly elses = new Map<number, number>();
+  /** Opener -> blocks that end in a conditional branch to its end. */
+  readonly sources = new Map<number, number[]>();
+  /** Openers whose end a br_table names. */
+  readonly inTable = new Set<number>();
+  private readonly body: Body;
+  private readonly targeted: Uint8Array;
+  private ended = false;
+
+  constructor(body: Body) {
+    this.body = body;
+    this.targeted = this.labelTargets();
+    this.start(-1);
+    for (let index = 0; index < body.count; index += 1) this.visit(index);
+  }
+
+  private start(point: number): void {
+    this.blocks.push({ point, cost: 0, end: END.stop, label: NOWHERE, before: 0, beyond: 0 });
+    this.ended = false;
+  }
+
+  private finish(end: number, label: number): void {
+    if (this.ended) return;
+    const block = this.blocks[this.blocks.length - 1];
+    block.end = end;
+    block.label = label;
+    this.ended = true;
+    if (end !== END.branchIf || label < 0) return;
+    const list = this.sources.get(label);
+    if (list) list.push(this.blocks.length - 1);
+    else this.sources.set(label, [this.blocks.length - 1]);
+  }
+
+  private visit(index: number): void {
+    const { body } = this;
+    const op = body.op[index];
+    if (!isMarker(op)) this.blocks[this.blocks.length - 1].cost += 1;
+    switch (op) {
+      case OP.loop:
+        this.finish(END.fall, NOWHERE);
+        this.start(index);
+        return;
+      case OP.if: {
+        const hasElse = body.op[body.peer[index]] === OP.else;
+        this.finish(hasElse ? END.choose : END.branchIf, index);
+        this.start(index);
+        return;
+      }
+      case OP.else:
+        this.finish(END.fall, this.openerOf(index));
+        this.elses.set(this.openerOf(index), this.blocks.length);
+        this.start(index);
+        return;
+      case OP.br:
+        this.finish(END.branch, this.forward(body.peer[index]));
+        return;
+      case OP.brIf:
+        this.finish(END.branchIf, this.forward(body.peer[index]));
+        this.start(index);
+        return;
+      case OP.call:
+      case OP.callIndirect:
+      case OP.try:
+      case OP.tryTable:
+      case OP.catch:
+      case OP.catchAll:
+        this.finish(END.stop, NOWHERE);
+        this.start(index);
+        return;
+      case OP.end:
+      case OP.delegate:
+        this.close(index);
+        return;
+      default:
+        if (leaves(op)) this.finish(END.stop, NOWHERE);
+    }
+  }
+
+  private close(index: number): void {
+    const opener = this.body.peer[index];
+    if (opener < 0) {
+      this.finish(END.stop, NOWHERE);
+      return;
+    }
+    const opened = this.body.op[opener];
+    const joins = opened === OP.if || opened === OP.try || opened === OP.tryTable;
+    const isLoop = opened === OP.loop;
+    if (!this.ended && !joins && (isLoop || this.targeted[opener] === 0)) return;
+    this.finish(END.fall, isLoop ? NOWHERE : opener);
+    if (!isLoop) this.joins.set(this.blocks.length, opener);
+    this.start(index);
+  }
+
+  /** A branch to a loop's head takes nothing along. */
+  private forward(opener: number): number {
+    return opener >= 0 && this.body.op[opener] !== OP.loop ? opener : NOWHERE;
+  }
+
+  /** The `if` of an `else`. */
+  private openerOf(index: number): number {
+    return this.body.peer[this.body.peer[index]];
+  }
+
+  /** Which openers some branch names. */
+  private labelTargets(): Uint8Array {
+    const { body } = this;
+    const targeted = new Uint8Array(body.count);
+    const open: number[] = [-1];
+    const mark = (label: number, inTable: boolean): void => {
+      const opener = open[open.length - 1 - label];
+      if (opener < 0) return;
+      targeted[opener] = 1;
+      if (inTable) this.inTable.add(opener);
+    };
+    for (let index = 0; index < body.count; index += 1) {
+      const op = body.op[index];
+      if (op === OP.tryTable) {
+        const from = body.b[index];
+        for (let clause = 0; clause < body.labels[from]; clause += 1) {
+          mark(body.labels[from + 3 + clause * 3], true);
+        }
+      }
+      if (opensBlock(op)) open.push(index);
+      else if (op === OP.end || op === OP.delegate) open.pop();
+      else if (op === OP.br || op === OP.brIf) mark(body.a[index], false);
+      else if (op === OP.brTable) {
+        const from = body.a[index];
+        for (let at = from; at < from + body.b[index]; at += 1) mark(body.labels[at], true);
+      }
+    }
+    return targeted;
+  }
+}
+
+function opensBlock(op: number): boolean {
+  return (op >= OP.block && op <= OP.if) || op === OP.try || op === OP.tryTable;
+}
+
+/** Whether an instruction never goes on to the next. */
+function leaves(op: number): boolean {
   switch (op) {
-    case OP.loop:
-    case OP.if:
-    case OP.else:
-    case OP.brIf:
-    case OP.call:
-    case OP.callIndirect:
-    case OP.try:
-    case OP.catch:
-    case OP.catchAll:
+    case OP.unreachable:
+    case OP.brTable:
+    case OP.return:
+    case OP.returnCall:
+    case OP.returnCallIndirect:
+    case OP.throw:
+    case OP.rethrow:
+    case OP.throwRef:
       return true;
     default:
       return false;
   }
 }
 
-/** Which openers some branch names. */
-function labelTargets(body: Body): Uint8Array {
-  const targeted = new Uint8Array(body.count);
-  const open: number[] = [-1];
-  const mark = (label: number): void => {
-    const opener = open[open.length - 1 - label];
-    if (opener >= 0) targeted[opener] = 1;
-  };
-  for (let index = 0; index < body.count; index += 1) {
-    const op = body.op[index];
-    if (op === OP.block || op === OP.loop || op === OP.if || op === OP.try) open.push(index);
-    else if (op === OP.tryTable) {
-      const from = body.b[index];
-      for (let clause = 0; clause < body.labels[from]; clause += 1) {
-        mark(body.labels[from + 3 + clause * 3]);
-      }
-      open.push(index);
-    } else if (op === OP.end) open.pop();
-    else if (op === OP.br || op === OP.brIf) mark(body.a[index]);
-    else if (op === OP.brTable) {
-      const from = body.a[index];
-      for (let at = from; at < from + body.b[index]; at += 1) mark(body.labels[at]);
-    }
+function isMarker(op: number): boolean {
+  switch (op) {
+    case OP.block:
+    case OP.loop:
+    case OP.else:
+    case OP.end:
+    case OP.try:
+    case OP.catch:
+    case OP.catchAll:
+    case OP.delegate:
+    case OP.tryTable:
+      return true;
+    default:
+      return false;
   }
-  return targeted;
 }
