@@ -19,7 +19,7 @@ static const option_pair SOCKET_OPTIONS[] = {
     {SO_RCVLOWAT, 10}, {SO_RCVTIMEO, 11}, {SO_SNDTIMEO, 12}, {SO_ACCEPTCONN, 13}};
 
 // Finds level and name for the host; 0, or an errno. Other levels keep the libc's numbers.
-static int translate(int level, int name, int* wasi_level, int* wasi_name) {
+static int translate(int level, int name, int *wasi_level, int *wasi_name) {
   if (level != SOL_SOCKET) {
     *wasi_level = level;
     *wasi_name = name;
@@ -34,7 +34,7 @@ static int translate(int level, int name, int* wasi_level, int* wasi_name) {
   return ENOPROTOOPT;
 }
 
-int setsockopt(int fd, int level, int name, const void* value, socklen_t size) {
+int setsockopt(int fd, int level, int name, const void *value, socklen_t size) {
   int wasi_level, wasi_name;
   int error = translate(level, name, &wasi_level, &wasi_name);
   if (error == 0) error = wasi_sock_setsockopt(fd, wasi_level, wasi_name, value, size);
@@ -43,7 +43,7 @@ int setsockopt(int fd, int level, int name, const void* value, socklen_t size) {
   return -1;
 }
 
-int getsockopt(int fd, int level, int name, void* __restrict value, socklen_t* __restrict size) {
+int getsockopt(int fd, int level, int name, void *__restrict value, socklen_t *__restrict size) {
   int wasi_level, wasi_name;
   int error = translate(level, name, &wasi_level, &wasi_name);
   uint32_t room = *size;

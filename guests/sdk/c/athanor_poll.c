@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <wasi/api.h>
 
-static __wasi_subscription_t on_descriptor(const struct pollfd* entry, size_t index,
+static __wasi_subscription_t on_descriptor(const struct pollfd *entry, size_t index,
                                            __wasi_eventtype_t type) {
   __wasi_subscription_t subscription = {.userdata = index};
   subscription.u.tag = type;
@@ -13,8 +13,8 @@ static __wasi_subscription_t on_descriptor(const struct pollfd* entry, size_t in
   return subscription;
 }
 
-static size_t subscribe(const struct pollfd* entries, nfds_t count, int timeout_ms,
-                        __wasi_subscription_t* subscriptions) {
+static size_t subscribe(const struct pollfd *entries, nfds_t count, int timeout_ms,
+                        __wasi_subscription_t *subscriptions) {
   size_t made = 0;
   for (size_t i = 0; i < count; i++) {
     if (entries[i].fd < 0) continue;
@@ -35,7 +35,7 @@ static size_t subscribe(const struct pollfd* entries, nfds_t count, int timeout_
   return made;
 }
 
-static short happened(const __wasi_event_t* event) {
+static short happened(const __wasi_event_t *event) {
   if (event->error == __WASI_ERRNO_BADF) return POLLNVAL;
   if (event->error == __WASI_ERRNO_PIPE) return POLLHUP;
   if (event->error != 0) return POLLERR;
@@ -44,15 +44,15 @@ static short happened(const __wasi_event_t* event) {
   return bits;
 }
 
-int poll(struct pollfd* entries, nfds_t count, int timeout_ms) {
+int poll(struct pollfd *entries, nfds_t count, int timeout_ms) {
   size_t room = 2 * (size_t)count + 1;
-  __wasi_subscription_t* subscriptions =
+  __wasi_subscription_t *subscriptions =
       malloc(room * (sizeof(__wasi_subscription_t) + sizeof(__wasi_event_t)));
   if (subscriptions == NULL) {
     errno = ENOMEM;
     return -1;
   }
-  __wasi_event_t* events = (__wasi_event_t*)(subscriptions + room);
+  __wasi_event_t *events = (__wasi_event_t *)(subscriptions + room);
   size_t subscribed = subscribe(entries, count, timeout_ms, subscriptions);
   size_t event_count = 0;
   // Nothing to wait for and no timeout: it would sleep for ever, which preview 1 cannot.

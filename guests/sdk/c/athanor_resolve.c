@@ -30,10 +30,10 @@ typedef struct {
   } address;
 } result_node;
 
-static int port_of(const char* service, uint16_t* port) {
+static int port_of(const char *service, uint16_t *port) {
   *port = 0;
   if (service == NULL) return 0;
-  char* end;
+  char *end;
   unsigned long value = strtoul(service, &end, 10);
   if (end == service || *end != 0 || value > 65535) return EAI_SERVICE;
   *port = (uint16_t)value;
@@ -43,7 +43,7 @@ static int port_of(const char* service, uint16_t* port) {
 static int fitting(int family, int wanted) { return wanted == AF_UNSPEC || wanted == family; }
 
 // Addresses that need no host. Returns how many, or an error.
-static int local_addresses(const char* node, int family, int flags, host_address* found) {
+static int local_addresses(const char *node, int family, int flags, host_address *found) {
   if (node != NULL) {
     if (fitting(AF_INET, family) && inet_pton(AF_INET, node, found->bytes) == 1) {
       found->family = AF_INET;
@@ -78,7 +78,7 @@ static int eai_of(int error) {
 }
 
 // Asks the host. Returns how many addresses, or an error.
-static int host_addresses(const char* node, int family, host_address* found) {
+static int host_addresses(const char *node, int family, host_address *found) {
   wasi_address_info records[RESULT_COUNT_MAX], *first = records;
   wasi_socket_address addresses[RESULT_COUNT_MAX];
   uint8_t data[RESULT_COUNT_MAX][SOCKET_ADDRESS_ROOM];
@@ -107,8 +107,8 @@ static int host_addresses(const char* node, int family, host_address* found) {
   return taken > 0 ? taken : EAI_NONAME;
 }
 
-static struct addrinfo* result_make(const host_address* address, int type, uint16_t port) {
-  result_node* node = calloc(1, sizeof *node);
+static struct addrinfo *result_make(const host_address *address, int type, uint16_t port) {
+  result_node *node = calloc(1, sizeof *node);
   if (node == NULL) return NULL;
   node->info.ai_family = address->family;
   node->info.ai_socktype = type;
@@ -128,8 +128,8 @@ static struct addrinfo* result_make(const host_address* address, int type, uint1
   return &node->info;
 }
 
-int getaddrinfo(const char* __restrict node, const char* __restrict service,
-                const struct addrinfo* __restrict hints, struct addrinfo** __restrict result) {
+int getaddrinfo(const char *__restrict node, const char *__restrict service,
+                const struct addrinfo *__restrict hints, struct addrinfo **__restrict result) {
   int family = hints == NULL ? AF_UNSPEC : hints->ai_family;
   int wanted = hints == NULL ? 0 : hints->ai_socktype;
   int flags = hints == NULL ? 0 : hints->ai_flags;
@@ -160,15 +160,15 @@ int getaddrinfo(const char* __restrict node, const char* __restrict service,
   return 0;
 }
 
-void freeaddrinfo(struct addrinfo* list) {
+void freeaddrinfo(struct addrinfo *list) {
   while (list != NULL) {
-    struct addrinfo* next = list->ai_next;
+    struct addrinfo *next = list->ai_next;
     free(list);  // The first member of its result_node.
     list = next;
   }
 }
 
-const char* gai_strerror(int code) {
+const char *gai_strerror(int code) {
   switch (code) {
     case 0:
       return "Success";
@@ -197,16 +197,16 @@ const char* gai_strerror(int code) {
   }
 }
 
-int getnameinfo(const struct sockaddr* __restrict address, socklen_t size, char* __restrict host,
-                socklen_t host_size, char* __restrict service, socklen_t service_size, int flags) {
+int getnameinfo(const struct sockaddr *__restrict address, socklen_t size, char *__restrict host,
+                socklen_t host_size, char *__restrict service, socklen_t service_size, int flags) {
   int inet6 = address->sa_family == AF_INET6;
   if (!inet6 && address->sa_family != AF_INET) return EAI_FAMILY;
   if (size < (inet6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in))) return EAI_FAMILY;
   if ((flags & NI_NAMEREQD) != 0) return EAI_NONAME;
-  const struct sockaddr_in* inet4_address = (const void*)address;
-  const struct sockaddr_in6* inet6_address = (const void*)address;
+  const struct sockaddr_in *inet4_address = (const void *)address;
+  const struct sockaddr_in6 *inet6_address = (const void *)address;
   if (host != NULL && host_size > 0) {
-    const void* bytes = inet6 ? (const void*)&inet6_address->sin6_addr : &inet4_address->sin_addr;
+    const void *bytes = inet6 ? (const void *)&inet6_address->sin6_addr : &inet4_address->sin_addr;
     if (inet_ntop(address->sa_family, bytes, host, host_size) == NULL) return EAI_OVERFLOW;
   }
   if (service != NULL && service_size > 0) {

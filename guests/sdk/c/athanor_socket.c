@@ -22,20 +22,20 @@ static int fail(int error) {
 
 static int result_of(int error) { return error == 0 ? 0 : fail(error); }
 
-static void box_open(address_box* box) {
+static void box_open(address_box *box) {
   memset(box->bytes, 0, sizeof box->bytes);
   box->where = (wasi_address){box->bytes, sizeof box->bytes};
   box->port = 0;
 }
 
 // 0, or an errno.
-static int box_put(address_box* box, const struct sockaddr* address, socklen_t size) {
+static int box_put(address_box *box, const struct sockaddr *address, socklen_t size) {
   if (address == NULL) return EFAULT;
   if (size < sizeof(struct sockaddr_in)) return EINVAL;
   box_open(box);
   box->bytes[0] = (uint8_t)address->sa_family;
   if (address->sa_family == AF_INET) {
-    const struct sockaddr_in* inet4 = (const void*)address;
+    const struct sockaddr_in *inet4 = (const void *)address;
     box->bytes[0] = WASI_FAMILY_INET4;
     memcpy(box->bytes + 2, &inet4->sin_addr, 4);
     box->port = ntohs(inet4->sin_port);
@@ -43,7 +43,7 @@ static int box_put(address_box* box, const struct sockaddr* address, socklen_t s
   }
   if (address->sa_family != AF_INET6) return EAFNOSUPPORT;
   if (size < sizeof(struct sockaddr_in6)) return EINVAL;
-  const struct sockaddr_in6* inet6 = (const void*)address;
+  const struct sockaddr_in6 *inet6 = (const void *)address;
   box->bytes[0] = WASI_FAMILY_INET6;
   memcpy(box->bytes + 2, &inet6->sin6_addr, 16);
   box->port = ntohs(inet6->sin6_port);
@@ -51,7 +51,7 @@ static int box_put(address_box* box, const struct sockaddr* address, socklen_t s
 }
 
 // Writes what fits and sets `size` to the whole size, as POSIX asks.
-static void box_take(const address_box* box, struct sockaddr* address, socklen_t* size) {
+static void box_take(const address_box *box, struct sockaddr *address, socklen_t *size) {
   if (address == NULL || size == NULL) return;
   union {
     struct sockaddr_in inet4;
@@ -98,7 +98,7 @@ int socket(int family, int type, int protocol) {
   return fd;
 }
 
-int bind(int fd, const struct sockaddr* address, socklen_t size) {
+int bind(int fd, const struct sockaddr *address, socklen_t size) {
   address_box box;
   int error = box_put(&box, address, size);
   return result_of(error != 0 ? error : wasi_sock_bind(fd, &box.where, box.port));
@@ -106,13 +106,13 @@ int bind(int fd, const struct sockaddr* address, socklen_t size) {
 
 int listen(int fd, int backlog) { return result_of(wasi_sock_listen(fd, backlog)); }
 
-int connect(int fd, const struct sockaddr* address, socklen_t size) {
+int connect(int fd, const struct sockaddr *address, socklen_t size) {
   address_box box;
   int error = box_put(&box, address, size);
   return result_of(error != 0 ? error : wasi_sock_connect(fd, &box.where, box.port));
 }
 
-int accept4(int fd, struct sockaddr* __restrict address, socklen_t* __restrict size, int flags) {
+int accept4(int fd, struct sockaddr *__restrict address, socklen_t *__restrict size, int flags) {
   if ((flags & ~(SOCK_NONBLOCK | SOCK_CLOEXEC)) != 0) return fail(EINVAL);
   int accepted = -1;
   int error = wasi_sock_accept(fd, (flags & SOCK_NONBLOCK) != 0 ? O_NONBLOCK : 0, &accepted);
@@ -125,11 +125,11 @@ int accept4(int fd, struct sockaddr* __restrict address, socklen_t* __restrict s
   return accepted;
 }
 
-int accept(int fd, struct sockaddr* __restrict address, socklen_t* __restrict size) {
+int accept(int fd, struct sockaddr *__restrict address, socklen_t *__restrict size) {
   return accept4(fd, address, size, 0);
 }
 
-int getsockname(int fd, struct sockaddr* __restrict address, socklen_t* __restrict size) {
+int getsockname(int fd, struct sockaddr *__restrict address, socklen_t *__restrict size) {
   address_box box;
   box_open(&box);
   int error = wasi_sock_getlocaladdr(fd, &box.where, &box.port);
@@ -137,7 +137,7 @@ int getsockname(int fd, struct sockaddr* __restrict address, socklen_t* __restri
   return result_of(error);
 }
 
-int getpeername(int fd, struct sockaddr* __restrict address, socklen_t* __restrict size) {
+int getpeername(int fd, struct sockaddr *__restrict address, socklen_t *__restrict size) {
   address_box box;
   box_open(&box);
   int error = wasi_sock_getpeeraddr(fd, &box.where, &box.port);
@@ -165,7 +165,7 @@ static ssize_t finish(int fd, int restore, int error, uint32_t size) {
   return error == 0 ? (ssize_t)size : fail(error);
 }
 
-ssize_t sendto(int fd, const void* data, size_t size, int flags, const struct sockaddr* address,
+ssize_t sendto(int fd, const void *data, size_t size, int flags, const struct sockaddr *address,
                socklen_t address_size) {
   if ((flags & ~(MSG_DONTWAIT | MSG_NOSIGNAL)) != 0) return fail(EOPNOTSUPP);
   wasi_vector vector = {data, (uint32_t)size};
@@ -180,12 +180,12 @@ ssize_t sendto(int fd, const void* data, size_t size, int flags, const struct so
   return finish(fd, restore, error, sent);
 }
 
-ssize_t send(int fd, const void* data, size_t size, int flags) {
+ssize_t send(int fd, const void *data, size_t size, int flags) {
   return sendto(fd, data, size, flags, NULL, 0);
 }
 
-ssize_t recvfrom(int fd, void* __restrict data, size_t size, int flags,
-                 struct sockaddr* __restrict address, socklen_t* __restrict address_size) {
+ssize_t recvfrom(int fd, void *__restrict data, size_t size, int flags,
+                 struct sockaddr *__restrict address, socklen_t *__restrict address_size) {
   if ((flags & ~(MSG_DONTWAIT | MSG_NOSIGNAL | MSG_PEEK | MSG_WAITALL)) != 0) {
     return fail(EOPNOTSUPP);
   }
@@ -208,6 +208,6 @@ ssize_t recvfrom(int fd, void* __restrict data, size_t size, int flags,
   return finish(fd, restore, error, received);
 }
 
-ssize_t recv(int fd, void* data, size_t size, int flags) {
+ssize_t recv(int fd, void *data, size_t size, int flags) {
   return recvfrom(fd, data, size, flags, NULL, NULL);
 }

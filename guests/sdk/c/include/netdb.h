@@ -18,9 +18,9 @@ struct addrinfo {
   int ai_socktype;
   int ai_protocol;
   socklen_t ai_addrlen;
-  struct sockaddr* ai_addr;
-  char* ai_canonname;  // Always NULL.
-  struct addrinfo* ai_next;
+  struct sockaddr *ai_addr;
+  char *ai_canonname;  // Always NULL.
+  struct addrinfo *ai_next;
 };
 
 #define AI_PASSIVE 0x01
@@ -54,13 +54,13 @@ extern "C" {
 #endif
 
 // 0, or one of EAI_…; the result belongs to the caller, who gives it to freeaddrinfo.
-int getaddrinfo(const char* __restrict node, const char* __restrict service,
-                const struct addrinfo* __restrict hints, struct addrinfo** __restrict result);
-void freeaddrinfo(struct addrinfo* list);
-const char* gai_strerror(int code);
+int getaddrinfo(const char *__restrict node, const char *__restrict service,
+                const struct addrinfo *__restrict hints, struct addrinfo **__restrict result);
+void freeaddrinfo(struct addrinfo *list);
+const char *gai_strerror(int code);
 // Writes numbers only: nothing maps addresses back to names, so NI_NAMEREQD is EAI_NONAME.
-int getnameinfo(const struct sockaddr* __restrict address, socklen_t size, char* __restrict host,
-                socklen_t host_size, char* __restrict service, socklen_t service_size, int flags);
+int getnameinfo(const struct sockaddr *__restrict address, socklen_t size, char *__restrict host,
+                socklen_t host_size, char *__restrict service, socklen_t service_size, int flags);
 
 #ifdef __cplusplus
 }

@@ -29,27 +29,27 @@
 #ifdef __wasm__
 
 __attribute__((import_module("athanor"), import_name("marker"))) void athanor_marker(
-    const char* line, uint32_t size);
+    const char *line, uint32_t size);
 
 typedef struct {
   char text[SIM_MARKER_SIZE_MAX];
   size_t size;
 } sim_line;
 
-static inline bool sim_put(sim_line* line, const char* text, size_t size, size_t spare) {
+static inline bool sim_put(sim_line *line, const char *text, size_t size, size_t spare) {
   if (size + spare > SIM_MARKER_SIZE_MAX - line->size) return false;
   for (size_t i = 0; i < size; i++) line->text[line->size++] = text[i];
   return true;
 }
 
-static inline bool sim_put_text(sim_line* line, const char* text, size_t spare) {
+static inline bool sim_put_text(sim_line *line, const char *text, size_t spare) {
   size_t size = 0;
   while (text[size] != 0) size++;
   return sim_put(line, text, size, spare);
 }
 
 // Writes a JSON string, cut where only `spare` bytes would be left.
-static inline void sim_put_string(sim_line* line, const char* text, size_t spare) {
+static inline void sim_put_string(sim_line *line, const char *text, size_t spare) {
   static const char DIGITS[] = "0123456789abcdef";
   sim_put_text(line, "\"", 0);
   for (size_t i = 0; text[i] != 0; i++) {
@@ -64,8 +64,8 @@ static inline void sim_put_string(sim_line* line, const char* text, size_t spare
 }
 
 // `details` is a JSON object or NULL.
-static inline void sim_mark(const char* kind, const char* name, const bool* condition,
-                            const char* details) {
+static inline void sim_mark(const char *kind, const char *name, const bool *condition,
+                            const char *details) {
   sim_line line;
   line.size = 0;
   sim_put_text(&line, "{\"kind\":\"", 0);
@@ -85,8 +85,8 @@ static inline void sim_mark(const char* kind, const char* name, const bool* cond
 
 #else
 
-static inline void sim_mark(const char* kind, const char* name, const bool* condition,
-                            const char* details) {
+static inline void sim_mark(const char *kind, const char *name, const bool *condition,
+                            const char *details) {
   (void)kind;
   (void)name;
   (void)condition;
@@ -95,30 +95,30 @@ static inline void sim_mark(const char* kind, const char* name, const bool* cond
 
 #endif
 
-static inline void sim_log(const char* text) { sim_mark("log", text, NULL, NULL); }
+static inline void sim_log(const char *text) { sim_mark("log", text, NULL, NULL); }
 
-static inline void sim_always_with(bool condition, const char* name, const char* details) {
+static inline void sim_always_with(bool condition, const char *name, const char *details) {
   sim_mark("always", name, &condition, details);
 }
 
-static inline void sim_sometimes_with(bool condition, const char* name, const char* details) {
+static inline void sim_sometimes_with(bool condition, const char *name, const char *details) {
   sim_mark("sometimes", name, &condition, details);
 }
 
-static inline void sim_always(bool condition, const char* name) {
+static inline void sim_always(bool condition, const char *name) {
   sim_always_with(condition, name, NULL);
 }
 
-static inline void sim_sometimes(bool condition, const char* name) {
+static inline void sim_sometimes(bool condition, const char *name) {
   sim_sometimes_with(condition, name, NULL);
 }
 
-static inline void sim_reachable(const char* name) {
+static inline void sim_reachable(const char *name) {
   bool reached = true;
   sim_mark("reachable", name, &reached, NULL);
 }
 
-static inline void sim_unreachable(const char* name) {
+static inline void sim_unreachable(const char *name) {
   bool reached = false;
   sim_mark("unreachable", name, &reached, NULL);
 }

@@ -55,17 +55,17 @@ extern "C" {
 
 // `type` may have SOCK_NONBLOCK and SOCK_CLOEXEC added; `protocol` must fit or be 0.
 int socket(int family, int type, int protocol);
-int bind(int fd, const struct sockaddr* address, socklen_t size);
+int bind(int fd, const struct sockaddr *address, socklen_t size);
 int listen(int fd, int backlog);
 // On a non-blocking socket EINPROGRESS: wait for POLLOUT, then read SO_ERROR.
-int connect(int fd, const struct sockaddr* address, socklen_t size);
-int getsockname(int fd, struct sockaddr* __restrict address, socklen_t* __restrict size);
-int getpeername(int fd, struct sockaddr* __restrict address, socklen_t* __restrict size);
-ssize_t sendto(int fd, const void* data, size_t size, int flags, const struct sockaddr* address,
+int connect(int fd, const struct sockaddr *address, socklen_t size);
+int getsockname(int fd, struct sockaddr *__restrict address, socklen_t *__restrict size);
+int getpeername(int fd, struct sockaddr *__restrict address, socklen_t *__restrict size);
+ssize_t sendto(int fd, const void *data, size_t size, int flags, const struct sockaddr *address,
                socklen_t address_size);
-ssize_t recvfrom(int fd, void* __restrict data, size_t size, int flags,
-                 struct sockaddr* __restrict address, socklen_t* __restrict address_size);
-int setsockopt(int fd, int level, int name, const void* value, socklen_t size);
+ssize_t recvfrom(int fd, void *__restrict data, size_t size, int flags,
+                 struct sockaddr *__restrict address, socklen_t *__restrict address_size);
+int setsockopt(int fd, int level, int name, const void *value, socklen_t size);
 
 #ifdef __cplusplus
 }
