@@ -37,6 +37,7 @@ export * from './world/world.ts';
 export * from './world/node-port.ts';
 export * from './storage/file-system.ts';
 export * from './storage/path.ts';
+export { NAME_BYTES_MAX, PATH_BYTES_MAX } from './storage/names.ts';
 export * from './bundle/members.ts';
 export * from './bundle/manifest.ts';
 export * from './bundle/fingerprints.ts';
