@@ -56,7 +56,7 @@ export class NodePort implements GuestPort {
     const { index, def, decisions, events, files, sockets, listener } = options;
     this.guest = index;
     this.name = def.name;
-    this.args = def.args;
+    this.args = [def.name, ...def.args];
     this.env = def.env;
     this.files = files;
     this.sockets = sockets;

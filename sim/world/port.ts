@@ -14,6 +14,7 @@ import type { SocketStack } from '../network/socket-stack.ts';
 export interface GuestPort {
   readonly guest: number;
   readonly name: string;
+  /** The program's arguments; the first is its name, as programs expect: the node's. */
   readonly args: readonly string[];
   readonly env: readonly (readonly [name: string, value: string])[];
   /** The guest's local clock: written by the guest before, read after each call. */

@@ -537,10 +537,11 @@ export class World {
     this.checker.trap(node, code, message, life.localNs);
   }
 
-  /** The guest is gone of itself: its sockets close as its operating system would close them. */
+  /** The guest is gone of itself: its operating system closes its sockets and files. */
   private endLife(node: number): void {
     this.consoles.close(node, this.life(node).localNs);
     this.network.stack(node).closeAll(this.life(node).localNs);
+    (this.files[node] as FileSystem).releaseAll();
     this.pending.push({ kind: 'stop', node });
   }
 
