@@ -1,6 +1,6 @@
 import { assert } from '../../sim/index.ts';
 import { tooLarge } from '../binary/errors.ts';
-import { LIMIT, MODE, type ParsedModule } from '../binary/module.ts';
+import { KIND, LIMIT, MODE, type ParsedModule } from '../binary/module.ts';
 import {
   exportsTable,
   findHot,
@@ -9,7 +9,7 @@ import {
   type HotSet,
   type Survey,
 } from './call-graph.ts';
-import { neededHelpers, type HelperFunction } from './helpers.ts';
+import { neededHelpers, savedGlobals, savedGlobalsBytes, type HelperFunction } from './helpers.ts';
 import {
   GLOBALS_BASE,
   GLOBALS_BYTES,
@@ -21,6 +21,7 @@ import {
 } from './layout.ts';
 import { TypeSpace, type ModulePlan } from './module-plan.ts';
 import type { InstrumentOptions } from './options.ts';
+import { buildWrapper } from './wrappers.ts';
 
 /** Our imports stand behind the module's: `athanor.preempt` and `athanor.trap`. */
 export const ADDED_IMPORTS = 2;
@@ -48,6 +49,22 @@ export function buildPlan(
     initPairs: survey.initPairs,
     suspends: options.suspend !== 'none',
   });
+  const globalsBytes = savedGlobalsBytes(savedGlobals(module));
+  const { globalsBytesMax } = stateSlices(options);
+  if (globalsBytes > globalsBytesMax) {
+    throw tooLarge(module.sectionOffsets.get(6) ?? 0, 'bytes of globals', globalsBytesMax);
+  }
+  const open = hasOpenTables(module, options);
+  const entered = enteredFunctions(module, survey, hot, { open, thunks });
+  for (const index of entered) {
+    const { type } = module.functions[index];
+    const target = index + ADDED_IMPORTS;
+    helpers.push({
+      name: `enter${index}`,
+      type,
+      build: (full) => buildWrapper(full, type, target),
+    });
+  }
   const firstHelper = module.functions.length + ADDED_IMPORTS;
   const segmentFlags = flagSegments(module, survey, stateSlices(options).flagsBytes);
   const empty = emptySegments(module, segmentFlags);
@@ -65,14 +82,31 @@ export function buildPlan(
     segmentFlags,
     emptyData: empty.data,
     emptyElements: empty.elements,
-    referenceTarget: (index) => thunks.get(index) ?? index,
+    target: (index) => thunks.get(index) ?? index,
     resumeTable: module.tables.length,
-    openTables: hasOpenTables(module, options),
+    openTables: open,
     ...stateSlices(options),
     memoryShift: module.memories.length > 0 ? RESERVE_BYTES : 0,
     physicalPagesMax: guestPagesMax(module, options) + RESERVE_PAGES,
   };
   return { plan, helpers };
+}
+
+/** Functions that are called from outside and may suspend: exports, and what shared tables hold. */
+function enteredFunctions(
+  module: ParsedModule,
+  survey: Survey,
+  hot: HotSet,
+  parts: { open: boolean; thunks: ReadonlyMap<number, number> },
+): number[] {
+  const entered = new Set<number>();
+  const add = (named: number): void => {
+    const index = parts.thunks.get(named) ?? named;
+    if (index >= module.importedFunctionCount && hot.functions[index] === 1) entered.add(index);
+  };
+  for (const { kind, index } of module.exports) if (kind === KIND.function) add(index);
+  if (parts.open) for (const index of survey.referenced) add(index);
+  return [...entered].sort((a, b) => a - b);
 }
 
 /** Whether functions of other modules can stand in the module's tables. */

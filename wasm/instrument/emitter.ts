@@ -8,7 +8,7 @@ import type { Frames } from './frames.ts';
 import type { FuelPlan } from './fuel.ts';
 import { CONTROL, CONTROL_BASE, FUEL_MIN, RESERVE_PAGES } from './layout.ts';
 import type { LocalSpace } from './locals.ts';
-import { mappedFunction, type ModulePlan } from './module-plan.ts';
+import { mappedFunction, referenceIndex, type ModulePlan } from './module-plan.ts';
 import { emitCanonical, type NanPlan } from './nan.ts';
 import type { Sites } from './sites.ts';
 
@@ -271,7 +271,7 @@ export class Emitter {
         this.dropSegment(plan.segmentFlags.get(`elem${body.a[index]}`));
         return;
       case IMMEDIATE.func:
-        code.opIndex(op, mappedFunction(plan, plan.referenceTarget(body.a[index])));
+        code.opIndex(op, referenceIndex(plan, body.a[index]));
         return;
       default:
         this.raw(index);

@@ -12,6 +12,7 @@ import {
   TRAP,
   UNWINDING_FUEL,
 } from './layout.ts';
+import { findLowered } from './lowered-start.ts';
 import type { ModulePlan } from './module-plan.ts';
 
 /** A function of ours: its type and its body with local declarations. */
@@ -71,12 +72,13 @@ export interface SavedGlobal {
   readonly offset: number;
 }
 
-/** The module's own mutable globals and their places in the globals area. */
+/** The module's own globals that code sets (start code too), and their places in the area. */
 export function savedGlobals(module: ParsedModule): SavedGlobal[] {
   const list: SavedGlobal[] = [];
+  const lowered = findLowered(module).globals;
   let offset = 0;
   module.globals.forEach(({ type, mutable }, index) => {
-    if (!mutable || index < module.importedGlobalCount) return;
+    if ((!mutable && !lowered.has(index)) || index < module.importedGlobalCount) return;
     if (isReference(type)) list.push({ index, type, offset: -1 });
     else {
       list.push({ index, type, offset });

@@ -22,7 +22,7 @@ import {
   type MemoryLayout,
 } from './layout.ts';
 import { buildStart, findLowered, isEmpty, type Lowered } from './lowered-start.ts';
-import { mappedFunction, type ModulePlan } from './module-plan.ts';
+import { entryIndex, referenceIndex, type ModulePlan } from './module-plan.ts';
 import type { Instrumented, InstrumentOptions, Suspends } from './options.ts';
 import {
   addedDataCount,
@@ -111,7 +111,6 @@ class Assembly {
   private readonly lowered: Lowered;
   private readonly slow: { type: FunctionType; body: Uint8Array }[] = [];
   private readonly wrappers: Wrapper[] = [];
-  private readonly wrapped = new Map<number, number>();
   private readonly functionExports = new Map<number, string>();
   private hasStart = false;
   private suspendableCount = 0;
@@ -200,22 +199,6 @@ class Assembly {
     return this.slow.map((_, at) => this.firstSlow + at);
   }
 
-  /** The output index to export for a function of the input. */
-  private exported(index: number): number {
-    const { plan } = this;
-    const target = plan.referenceTarget(index);
-    if (plan.hot.functions[target] !== 1) return mappedFunction(plan, target);
-    return this.wrap(plan.module.functions[target].type, mappedFunction(plan, target));
-  }
-
-  private wrap(type: FunctionType, target: number): number {
-    const known = this.wrapped.get(target);
-    if (known !== undefined) return known;
-    const index = this.addWrapper(type, buildWrapper(this.plan, type, target));
-    this.wrapped.set(target, index);
-    return index;
-  }
-
   private addWrapper(type: FunctionType, body: Uint8Array): number {
     this.wrappers.push({ type, body });
     return this.firstSlow + this.slow.length + this.wrappers.length - 1;
@@ -227,14 +210,14 @@ class Assembly {
     const list: OutputExport[] = module.exports.map(({ name, kind, index }) => ({
       name,
       kind,
-      index: kind === KIND.function ? this.exported(index) : index,
+      index: kind === KIND.function ? entryIndex(plan, index) : index,
     }));
     if (module.start >= 0 || !isEmpty(this.lowered)) {
       this.hasStart = true;
       const type = functionType([], []);
       const body = this.addWrapper(type, buildStart(plan, this.lowered));
-      const startIsHot = module.start >= 0 && plan.hot.functions[module.start] === 1;
-      const index = startIsHot ? this.wrap(type, body) : body;
+      const startIsHot = module.start >= 0 && plan.hot.functions[plan.target(module.start)] === 1;
+      const index = startIsHot ? this.addWrapper(type, buildWrapper(plan, type, body)) : body;
       list.push({ name: 'athanor:start', kind: KIND.function, index });
     }
     if (this.memoryExport() === OUR_MEMORY) {
@@ -264,8 +247,7 @@ class Assembly {
     for (const index of [...plan.survey.referenced].sort((a, b) => a - b)) {
       const name = `athanor:function:${index}`;
       this.functionExports.set(index, name);
-      const target = mappedFunction(plan, plan.referenceTarget(index));
-      list.push({ name, kind: KIND.function, index: target });
+      list.push({ name, kind: KIND.function, index: referenceIndex(plan, index) });
     }
   }
 

@@ -2,7 +2,7 @@ import { MODE, type ConstExpression, type ParsedModule } from '../binary/module.
 import { OP } from '../binary/opcodes.ts';
 import { CodeWriter } from './code-writer.ts';
 import { RESERVE_BYTES } from './layout.ts';
-import { mappedFunction, type ModulePlan } from './module-plan.ts';
+import { mappedFunction, referenceIndex, type ModulePlan } from './module-plan.ts';
 
 /**
  * Initialisers that not every engine evaluates (sums, module-defined globals; an offset that must be
@@ -49,7 +49,7 @@ function readsLowered(expression: ConstExpression, globals: ReadonlySet<number>)
 /** Writes a constant expression's instructions, function indexes mapped. */
 export function writeConst(code: CodeWriter, plan: ModulePlan, expression: ConstExpression): void {
   for (const { op, a, start, end } of expression.instructions) {
-    if (op === OP.refFunc) code.opIndex(op, mappedFunction(plan, plan.referenceTarget(a)));
+    if (op === OP.refFunc) code.opIndex(op, referenceIndex(plan, a));
     else code.copy(plan.module.bytes, start, end);
   }
 }
@@ -95,7 +95,7 @@ export function buildStart(plan: ModulePlan, lowered: Lowered): Uint8Array {
     code.byte(0);
     code.opIndex(OP.dataDrop, index);
   }
-  if (module.start >= 0) code.call(mappedFunction(plan, plan.referenceTarget(module.start)));
+  if (module.start >= 0) code.call(mappedFunction(plan, plan.target(module.start)));
   code.end();
   return code.view();
 }

@@ -23,8 +23,8 @@ export interface ModulePlan {
   /** Indexes of segments without content that stand in for dropped ones; -1 or absent when unused. */
   readonly emptyData: number;
   readonly emptyElements: ReadonlyMap<number, number>;
-  /** The function that a reference to a function should name: a thunk for a suspending import. */
-  referenceTarget(index: number): number;
+  /** The function of the module that stands for an import outside direct calls: its thunk. */
+  target(index: number): number;
   /** Output index of the table of slow copies. */
   readonly resumeTable: number;
   /** Tables are shared with other modules: their functions are entered through wrappers. */
@@ -43,6 +43,18 @@ export interface ModulePlan {
 /** The output index of a function of the input. */
 export function mappedFunction(plan: ModulePlan, index: number): number {
   return index < plan.module.importedFunctionCount ? index : index + plan.addedImportCount;
+}
+
+/** The output index that a reference to a function names. */
+export function referenceIndex(plan: ModulePlan, index: number): number {
+  const wrapper = plan.openTables ? plan.helpers.get(`enter${plan.target(index)}`) : undefined;
+  return wrapper ?? mappedFunction(plan, plan.target(index));
+}
+
+/** The output index that the host calls for a function. */
+export function entryIndex(plan: ModulePlan, index: number): number {
+  const target = plan.target(index);
+  return plan.helpers.get(`enter${target}`) ?? mappedFunction(plan, target);
 }
 
 /** The module's types and those that we add. */

@@ -5,7 +5,7 @@ import { ByteWriter } from '../binary/writer.ts';
 import { CodeWriter } from './code-writer.ts';
 import { CONTROL_BASE, RESERVE_BYTES, RESERVE_PAGES, SHADOW_STACK_TOP } from './layout.ts';
 import { outputMode, writeConst, type Lowered } from './lowered-start.ts';
-import { mappedFunction, type ModulePlan } from './module-plan.ts';
+import { mappedFunction, referenceIndex, type ModulePlan } from './module-plan.ts';
 
 /** One export of the output. */
 export interface OutputExport {
@@ -175,7 +175,7 @@ export function writeElements(
   code.byte(0);
   const declared = [...plan.survey.referenced];
   code.u32(declared.length);
-  for (const index of declared) code.u32(mappedFunction(plan, plan.referenceTarget(index)));
+  for (const index of declared) code.u32(referenceIndex(plan, index));
   return code;
 }
 
@@ -192,7 +192,7 @@ function writeItems(
   if (segment.functions !== null) {
     code.u32(segment.functions.length);
     for (const index of segment.functions) {
-      code.u32(mappedFunction(plan, plan.referenceTarget(index)));
+      code.u32(referenceIndex(plan, index));
     }
     return;
   }

@@ -21,6 +21,7 @@ export function addThunks(
       wanted.add(index);
     }
   }
+  if (module.start >= 0 && module.start < module.importedFunctionCount) wanted.add(module.start);
   const targets = new Map<number, number>();
   if (wanted.size === 0) return { module, targets };
   const writer = new ByteWriter(module.bytes.length + wanted.size * 32);
