@@ -220,16 +220,20 @@ class RecordReader {
     return atNs;
   }
 
-  /** A name that `names` does not hold yet; it is added. */
-  newName(names: Set<string>): string {
+  text(): string {
     const length = this.unsigned();
     if (length > 1024 || length > this.bytes.length - this.at) {
-      return this.refuse('a name is too long');
+      return this.refuse('a text is too long');
     }
     const bytes = this.bytes.subarray(this.at, this.at + length);
-    if (!isUtf8(bytes)) return this.refuse('a name is not UTF-8');
+    if (!isUtf8(bytes)) return this.refuse('a text is not UTF-8');
     this.at += length;
-    const name = decodeUtf8(bytes);
+    return decodeUtf8(bytes);
+  }
+
+  /** A name that `names` does not hold yet; it is added. */
+  newName(names: Set<string>): string {
+    const name = this.text();
     if (names.has(name)) return this.refuse('a name is declared twice');
     names.add(name);
     return name;
@@ -247,5 +251,57 @@ class RecordReader {
   private byte(): number {
     if (this.at >= this.bytes.length) this.refuse('it is cut off');
     return this.bytes[this.at++] as number;
+  }
+}
+
+/** Frames of several logs that stand in one stream, taken apart by kind. */
+export interface SplitFrames {
+  readonly byKind: ReadonlyMap<number, Uint8Array>;
+  /** How many bytes, from the start, hold whole frames. */
+  readonly wholeBytes: number;
+}
+
+/**
+ * Takes interleaved frames apart by kind, up to the last that is whole. Only lengths are looked at:
+ * `readLog` of each part verifies the rest.
+ */
+export function splitFrames(bytes: Uint8Array): SplitFrames {
+  const pieces = new Map<number, Uint8Array[]>();
+  let offset = 0;
+  while (bytes.length - offset >= FRAME_HEADER_BYTES && bytes[offset] === FRAME_MAGIC) {
+    const view = new DataView(bytes.buffer, bytes.byteOffset + offset, FRAME_HEADER_BYTES);
+    const end = offset + FRAME_HEADER_BYTES + view.getUint32(2, true);
+    if (end > bytes.length) break;
+    const kind = view.getUint8(1);
+    const list = pieces.get(kind) ?? [];
+    list.push(bytes.subarray(offset, end));
+    pieces.set(kind, list);
+    offset = end;
+  }
+  const byKind = new Map([...pieces].map(([kind, list]) => [kind, joinPieces(list)]));
+  return { byKind, wholeBytes: offset };
+}
+
+function joinPieces(pieces: readonly Uint8Array[]): Uint8Array {
+  const joined = new Uint8Array(pieces.reduce((sum, piece) => sum + piece.length, 0));
+  let at = 0;
+  for (const piece of pieces) {
+    joined.set(piece, at);
+    at += piece.length;
+  }
+  return joined;
+}
+
+/** The records of a log of plain texts, each a list of texts, such as a trace's notes. */
+export function* decodeTexts(
+  log: ReadLog,
+  count: number,
+): Generator<readonly string[], void, void> {
+  for (const frame of log.frames) {
+    const reader = new RecordReader(frame);
+    for (let record = 0; record < frame.records; record++) {
+      yield Array.from({ length: count }, () => reader.text());
+    }
+    reader.end();
   }
 }

@@ -7,7 +7,7 @@ import { PreparedProgram } from './prepared.ts';
 import type { GuestProgram, ProgramModule } from './program.ts';
 
 /** All that makes a guest deterministic, stoppable anywhere and cheap to fork. */
-const EVERYTHING: Omit<InstrumentOptions, 'memoryPagesMax' | 'sharedState' | 'stateSlot'> = {
+export const EVERYTHING: Omit<InstrumentOptions, 'memoryPagesMax' | 'sharedState' | 'stateSlot'> = {
   nan: true,
   fuel: true,
   depth: true,

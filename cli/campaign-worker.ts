@@ -1,0 +1,28 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import { decodeScenario, SimError } from '../sim/index.ts';
+import { WasmEngine } from '../wasm/index.ts';
+import type { Chunk, WorkerMessage, WorkerStart } from './campaign-pool.ts';
+import { runSeed } from './campaign-run.ts';
+
+/** A worker thread of a campaign: runs the chunks of seeds that it is given. */
+const start = workerData as WorkerStart;
+const scenario = decodeScenario(start.scenario);
+const engine = new WasmEngine({ shared: start.shared });
+
+function say(message: WorkerMessage): void {
+  parentPort?.postMessage(message);
+}
+
+parentPort?.on('message', ({ first, count }: Chunk) => {
+  try {
+    for (let index = 0; index < count; index++) {
+      const result = runSeed(scenario, first + index, start.images, engine);
+      say({ kind: 'result', result });
+    }
+    say({ kind: 'done' });
+  } catch (error) {
+    if (!(error instanceof SimError)) throw error;
+    const { code, message, place, remedy } = error;
+    say({ kind: 'failed', code, message, place, remedy });
+  }
+});

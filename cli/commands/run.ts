@@ -1,0 +1,66 @@
+import { scenarioIds } from '../../sim/index.ts';
+import { bundleOfRun, writeBundle } from '../bundle-write.ts';
+import type { Context } from '../context.ts';
+import { makeEngine } from '../engine.ts';
+import type { OptionsOf } from '../options.ts';
+import { exitCodeOfRun, runToEnd } from '../record.ts';
+import { announceRun, reportEnd, reportOutcome, reportTimeline, sayPace } from '../run-output.ts';
+import { findScenario, withPlan } from '../scenario-input.ts';
+import { chooseSeed } from '../seed.ts';
+import { ConsoleCollector } from '../timeline.ts';
+import { Trace } from '../trace.ts';
+import { runCampaign } from './campaign.ts';
+
+/** `sim run`: one run with its timeline, or many over seeds. */
+export async function run(
+  args: readonly string[],
+  options: OptionsOf<'run'>,
+  context: Context,
+): Promise<number> {
+  const found = findScenario(args[0], context);
+  const def = withPlan(found.def, options);
+  const chosen = chooseSeed(context, def.seed);
+  const scenario = { ...def, seed: chosen.seed };
+  const source = { images: found.images, sources: found.sources };
+  if (options.dry) {
+    reportIds(scenario, context);
+    return 0;
+  }
+  context.store.putScenario(def, found.images);
+  if (options.runs !== undefined) {
+    return runCampaign({ scenario, ...source, seed: chosen, options, context });
+  }
+  announceRun({ scenario }, chosen, context);
+  const { trace: tracePath } = context.globals;
+  const trace =
+    tracePath === undefined
+      ? null
+      : Trace.start(context.path(tracePath), `${scenario.name}-seed${chosen.seed}`);
+  const collector = new ConsoleCollector();
+  const startMs = performance.now();
+  const record = runToEnd({
+    scenario,
+    images: found.images,
+    engine: makeEngine(context.artifactDir),
+    trace,
+    saveOn: options.saveOn ?? 'never',
+    onConsole: collector.piece,
+  });
+  trace?.close();
+  const wallMs = performance.now() - startMs;
+  reportTimeline(record, collector, { full: options.full, context });
+  reportOutcome(record, context);
+  if (record.error === null) sayPace(record.outcome.endNs, wallMs, context);
+  const bytes = bundleOfRun({ record, ...source, lineage: null, thin: options.thin });
+  const { name } = scenario;
+  const path = writeBundle(bytes, { name, seed: chosen.seed, out: options.out, context });
+  reportEnd(record, path, context);
+  return exitCodeOfRun(record);
+}
+
+function reportIds(scenario: Parameters<typeof scenarioIds>[0], { output }: Context): void {
+  const ids = scenarioIds(scenario);
+  output.record({ type: 'scenario', name: scenario.name, seed: scenario.seed, ids });
+  output.say(`${scenario.name} is a sound scenario`);
+  for (const [part, id] of Object.entries(ids)) output.say(`  ${part.padEnd(10)} ${id}`);
+}

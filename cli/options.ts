@@ -1,0 +1,256 @@
+/**
+ * The command line as one typed table: parsing, help, completions and docs/cli.md are made of it.
+ */
+export interface OptionSpec {
+  readonly kind: 'flag' | 'integer' | 'span' | 'text' | 'path' | 'choice';
+  /** A single letter. */
+  readonly short?: string;
+  /** What the value is called, for kinds other than `flag`. */
+  readonly value?: string;
+  readonly choices?: readonly string[];
+  /** May stand several times. */
+  readonly repeat?: boolean;
+  readonly help: string;
+}
+
+/** What a positional argument stands for: it decides what the shell completes. */
+export interface ArgumentSpec {
+  readonly name: string;
+  readonly required: boolean;
+  readonly completes: 'scenario' | 'bundle' | 'file' | 'shell' | 'guest' | 'member';
+  readonly help: string;
+}
+
+export interface CommandSpec {
+  readonly summary: string;
+  readonly arguments: readonly ArgumentSpec[];
+  readonly options: Readonly<Record<string, OptionSpec>>;
+  readonly examples: readonly string[];
+}
+
+/** Options of every command; they stand before or after the command's name (CR-45). */
+export const GLOBAL_OPTIONS = {
+  seed: {
+    kind: 'integer',
+    value: 'n',
+    help: 'the seed (else ATHANOR_SEED, the scenario, or one drawn)',
+  },
+  backend: { kind: 'choice', choices: ['wasm'], help: 'the engine that runs guests' },
+  store: { kind: 'path', value: 'dir', help: 'the store of artefacts' },
+  format: {
+    kind: 'choice',
+    choices: ['table', 'jsonl', 'json'],
+    help: 'how results are written (table on a terminal, else jsonl)',
+  },
+  trace: { kind: 'path', value: 'path', help: 'write the log while running, to a file or folder' },
+  artifactDir: { kind: 'path', value: 'dir', help: 'where artefacts go (.athanor)' },
+  verbose: { kind: 'flag', short: 'v', help: 'say more' },
+  quiet: { kind: 'flag', short: 'q', help: 'say nothing but errors and machine-readable results' },
+} as const satisfies Readonly<Record<string, OptionSpec>>;
+
+const SCENARIO = {
+  name: 'scenario',
+  required: true,
+  completes: 'scenario',
+  help: 'an id in the store, a file, or the name of a built-in scenario',
+} as const;
+
+const BUNDLE = {
+  name: 'bundle',
+  required: true,
+  completes: 'bundle',
+  help: 'a bundle that `sim run` wrote',
+} as const;
+
+const SAVEPOINT = {
+  name: 'savepoint',
+  required: true,
+  completes: 'bundle',
+  help: 'a savepoint that `sim save` wrote',
+} as const;
+
+const OUT = { kind: 'path', value: 'file', help: 'where the bundle goes' } as const;
+const THIN = { kind: 'flag', help: "leave the guests' images out of the bundle" } as const;
+const FULL = { kind: 'flag', help: 'show every line of the consoles' } as const;
+const AT =
+  'virtual-time=<span>, quanta=<n>, event=<n>, decision=<n>, property=<name>, console=<pattern> ' +
+  'or quiescence';
+
+export const COMMANDS = {
+  run: {
+    summary: 'run a scenario, once or over many seeds',
+    arguments: [{ ...SCENARIO, required: false }],
+    options: {
+      until: {
+        kind: 'choice',
+        choices: ['quiescence', 'virtual-time', 'property', 'stopped'],
+        help: 'when the run is over (the scenario says so otherwise)',
+      },
+      maxVirtualTime: { kind: 'span', value: 'span', help: 'the budget of virtual time' },
+      maxQuanta: { kind: 'integer', value: 'n', help: 'the budget of scheduler quanta' },
+      saveOn: {
+        kind: 'choice',
+        choices: ['fail', 'always', 'never'],
+        help: 'put a checkpoint of the end into the bundle (never)',
+      },
+      runs: { kind: 'integer', value: 'n', help: 'run n seeds, counting up from the seed' },
+      jobs: { kind: 'integer', short: 'j', value: 'n', help: 'run so many at a time' },
+      out: OUT,
+      thin: THIN,
+      full: FULL,
+      dry: { kind: 'flag', help: 'check the scenario and print its ids, but do not run it' },
+    },
+    examples: ['sim run', 'sim run raft --seed 7', 'sim run cluster.toml --runs 1000 --jobs 4'],
+  },
+  verify: {
+    summary: 'run in several processes under hostile hosts and compare',
+    arguments: [{ ...SCENARIO, required: false }],
+    options: {
+      runs: { kind: 'integer', value: 'n', help: 'how many processes (2)' },
+      adversarial: { kind: 'flag', help: 'one process for each hostile host there is' },
+      node: {
+        kind: 'path',
+        value: 'binary',
+        repeat: true,
+        help: 'one more process on this Node.js',
+      },
+      compare: { kind: 'flag', help: 'compare two bundles instead of running' },
+      until: {
+        kind: 'choice',
+        choices: ['quiescence', 'virtual-time', 'property', 'stopped'],
+        help: 'when a run is over',
+      },
+      maxVirtualTime: { kind: 'span', value: 'span', help: 'the budget of virtual time' },
+      maxQuanta: { kind: 'integer', value: 'n', help: 'the budget of scheduler quanta' },
+    },
+    examples: ['sim verify raft', 'sim verify raft --adversarial', 'sim verify --compare a b'],
+  },
+  replay: {
+    summary: 'repeat a recorded run and compare every decision and event',
+    arguments: [BUNDLE],
+    options: {
+      to: { kind: 'text', value: 'at', help: `replay only up to ${AT}, or a savepoint's file` },
+      check: {
+        kind: 'choice',
+        choices: ['log'],
+        help: 'then compare both logs byte for byte as well',
+      },
+      full: FULL,
+    },
+    examples: ['sim replay run.athanor', 'sim replay run.athanor --to virtual-time=5s'],
+  },
+  save: {
+    summary: 'run to a boundary and save the whole world there',
+    arguments: [SCENARIO],
+    options: {
+      at: { kind: 'text', value: 'at', help: AT },
+      label: { kind: 'text', value: 'text', help: 'what to call the savepoint' },
+      out: { kind: 'path', value: 'file', help: 'where the savepoint goes' },
+      thin: THIN,
+    },
+    examples: ['sim save raft --at virtual-time=5s --out s.athanor'],
+  },
+  resume: {
+    summary: 'go on from a savepoint as if the run had never stopped',
+    arguments: [SAVEPOINT],
+    options: { out: OUT, thin: THIN, full: FULL },
+    examples: ['sim resume s.athanor'],
+  },
+  fork: {
+    summary: 'go on from a savepoint, or a point of a recorded run, in another way',
+    arguments: [{ ...SAVEPOINT, help: 'a savepoint, or a bundle together with --at' }],
+    options: {
+      at: { kind: 'text', value: 'at', help: `where to leave a recorded run: ${AT}` },
+      override: {
+        kind: 'text',
+        value: 'stream#n=choice',
+        repeat: true,
+        help: 'answer this decision so (not together with --seed)',
+      },
+      out: OUT,
+      thin: THIN,
+      full: FULL,
+    },
+    examples: [
+      'sim fork s.athanor --seed 8',
+      'sim fork run.athanor --at event=120 --override plan/crash/node#0=2',
+    ],
+  },
+  inspect: {
+    summary: 'look into a bundle, a trace or a scenario',
+    arguments: [
+      { name: 'file', required: true, completes: 'bundle', help: 'a bundle, trace or scenario' },
+      { name: 'member', required: false, completes: 'member', help: 'write this member out' },
+    ],
+    options: {
+      decisions: { kind: 'flag', help: 'list the decisions' },
+      events: { kind: 'flag', help: 'list the events' },
+      from: { kind: 'integer', value: 'index', help: 'list from this index on (0)' },
+      limit: { kind: 'integer', value: 'n', help: 'list at most n (100; 0 for all)' },
+      extract: { kind: 'path', value: 'dir', help: 'unpack all members into a new folder' },
+    },
+    examples: ['sim inspect run.athanor', 'sim inspect run.athanor --events --format jsonl'],
+  },
+  doctor: {
+    summary: 'check that this computer can run simulations',
+    arguments: [],
+    options: {},
+    examples: ['sim doctor'],
+  },
+  completions: {
+    summary: 'write completions for a shell',
+    arguments: [{ name: 'shell', required: true, completes: 'shell', help: 'bash, zsh or fish' }],
+    options: {},
+    examples: ['sim completions bash > /etc/bash_completion.d/sim'],
+  },
+  'guest build': {
+    summary: 'build a guest that comes with the simulator, or one C file',
+    arguments: [{ name: 'guest', required: true, completes: 'guest', help: 'a name or a C file' }],
+    options: { out: { kind: 'path', value: 'file', help: 'where the module goes' } },
+    examples: ['sim guest build raft', 'sim guest build server.c --out server.wasm'],
+  },
+  'guest instrument': {
+    summary: 'write the module that the engine really runs',
+    arguments: [{ name: 'file', required: true, completes: 'file', help: 'a module' }],
+    options: {
+      out: { kind: 'path', value: 'file', help: 'where the module goes' },
+      memoryPagesMax: { kind: 'integer', value: 'n', help: 'the most memory (4096 pages)' },
+    },
+    examples: ['sim guest instrument server.wasm --out server.instrumented.wasm'],
+  },
+  'guest explain': {
+    summary: 'say what a module imports and uses, and what is refused and why',
+    arguments: [{ name: 'file', required: true, completes: 'file', help: 'a module' }],
+    options: {},
+    examples: ['sim guest explain server.wasm'],
+  },
+} as const satisfies Readonly<Record<string, CommandSpec>>;
+
+export type CommandName = keyof typeof COMMANDS;
+
+type BaseValue<O extends OptionSpec> = O['kind'] extends 'flag'
+  ? boolean
+  : O['kind'] extends 'integer' | 'span'
+    ? number
+    : O extends { readonly choices: readonly (infer Word)[] }
+      ? Word
+      : string;
+
+type Value<O extends OptionSpec> = O extends { readonly repeat: true }
+  ? readonly BaseValue<O>[]
+  : O['kind'] extends 'flag'
+    ? boolean
+    : BaseValue<O> | undefined;
+
+type Values<Table extends Readonly<Record<string, OptionSpec>>> = {
+  readonly [Name in keyof Table]: Value<Table[Name]>;
+};
+
+/** The values of a command's own options; those that did not stand are undefined, false or []. */
+export type OptionsOf<Name extends CommandName> = Values<(typeof COMMANDS)[Name]['options']>;
+export type GlobalOptions = Values<typeof GLOBAL_OPTIONS>;
+
+/** `maxVirtualTime` is written `--max-virtual-time`. */
+export function longName(key: string): string {
+  return key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+}

@@ -1,0 +1,186 @@
+import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { parseSpan } from '../sim/index.ts';
+import { makeContext, type Context } from './context.ts';
+import { exitCodeOf, reportError } from './errors.ts';
+import type { Host } from './host.ts';
+import {
+  COMMANDS,
+  GLOBAL_OPTIONS,
+  longName,
+  type CommandName,
+  type CommandSpec,
+  type GlobalOptions,
+  type OptionsOf,
+  type OptionSpec,
+} from './options.ts';
+import { packageVersion } from './version.ts';
+
+/** A command: returns the exit code. */
+export type Run<Name extends CommandName> = (
+  args: readonly string[],
+  options: OptionsOf<Name>,
+  context: Context,
+) => Promise<number> | number;
+
+/** Each command's code is loaded only when it runs. */
+const LOADERS: { readonly [Name in CommandName]: () => Promise<{ readonly run: Run<Name> }> } = {
+  run: () => import('./commands/run.ts'),
+  verify: () => import('./commands/verify.ts'),
+  replay: () => import('./commands/replay.ts'),
+  save: () => import('./commands/save.ts'),
+  resume: () => import('./commands/resume.ts'),
+  fork: () => import('./commands/fork.ts'),
+  inspect: () => import('./commands/inspect.ts'),
+  doctor: () => import('./commands/doctor.ts'),
+  completions: () => import('./commands/completions.ts'),
+  'guest build': () => import('./commands/guest-build.ts'),
+  'guest instrument': () => import('./commands/guest-instrument.ts'),
+  'guest explain': () => import('./commands/guest-explain.ts'),
+};
+
+const EXIT_USAGE = 64;
+
+/** Runs the command line `args` (without the program); returns the exit code. */
+export async function runCommandLine(args: readonly string[], host: Host): Promise<number> {
+  let exitCode = 0;
+  const program = buildProgram(host, (code) => {
+    exitCode = code;
+  });
+  try {
+    if (args.length === 0) program.outputHelp();
+    else await program.parseAsync(args, { from: 'user' });
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT_USAGE;
+    reportError(error, host, errorFormat(program, host));
+    return exitCodeOf(error);
+  }
+  return exitCode;
+}
+
+function buildProgram(host: Host, setExitCode: (code: number) => void): Command {
+  const program = configure(new Command('sim'), host);
+  program.description('Runs compiled programs in a hermetic, deterministic, virtual world.');
+  program.version(packageVersion(), '-V, --version', 'print the version');
+  program.helpOption('-h, --help', 'print help');
+  addOptions(program, GLOBAL_OPTIONS);
+  const groups = new Map<string, Command>();
+  for (const name of Object.keys(COMMANDS) as CommandName[]) {
+    const [first = '', second] = name.split(' ');
+    const parent = second === undefined ? program : group(program, groups, first, host);
+    addCommand(parent, program, { name, word: second ?? first, host, setExitCode });
+  }
+  program.addHelpText('after', '\nOptions may stand before or after the command. See docs/cli.md.');
+  return program;
+}
+
+function group(program: Command, groups: Map<string, Command>, name: string, host: Host): Command {
+  let command = groups.get(name);
+  if (command === undefined) {
+    command = configure(program.command(name), host).summary('work on guest programs');
+    groups.set(name, command);
+  }
+  return command;
+}
+
+interface Added {
+  readonly name: CommandName;
+  readonly word: string;
+  readonly host: Host;
+  readonly setExitCode: (code: number) => void;
+}
+
+function addCommand(parent: Command, program: Command, added: Added): void {
+  const { name, word, host, setExitCode } = added;
+  const spec: CommandSpec = COMMANDS[name];
+  const command = configure(parent.command(word), host);
+  command.summary(spec.summary).description(`${capital(spec.summary)}.`);
+  for (const argument of spec.arguments) {
+    const brackets = argument.required ? `<${argument.name}>` : `[${argument.name}]`;
+    command.argument(brackets, argument.help);
+  }
+  // `verify --compare a b` takes two bundles in the place of one scenario.
+  if (name === 'verify') command.argument('[other]', 'the other bundle, with --compare');
+  addOptions(command, spec.options);
+  command.addHelpText('after', `\nExamples:\n${spec.examples.map((e) => `  ${e}\n`).join('')}`);
+  command.action(async () => {
+    const globals = values(program, GLOBAL_OPTIONS) as GlobalOptions;
+    const context = makeContext(host, globals);
+    const options = values(command, spec.options);
+    const loaded = (await LOADERS[name]()) as { readonly run: Run<CommandName> };
+    const args = command.args;
+    setExitCode(await loaded.run(args, options as OptionsOf<CommandName>, context));
+    context.output.end(name);
+  });
+}
+
+function configure(command: Command, host: Host): Command {
+  command.exitOverride();
+  command.helpCommand(false);
+  command.allowExcessArguments(false);
+  command.showSuggestionAfterError(true);
+  command.configureOutput({
+    writeOut: (text) => host.stdout.write(text),
+    writeErr: (text) => host.stderr.write(text),
+    outputError: (text, write) => write(text.replace(/^error: /, 'error usage: ')),
+    getOutHelpWidth: () => Math.min(host.stdout.columns, 100),
+    getErrHelpWidth: () => Math.min(host.stderr.columns, 100),
+  });
+  return command;
+}
+
+function addOptions(command: Command, table: Readonly<Record<string, OptionSpec>>): void {
+  for (const [key, spec] of Object.entries(table)) {
+    const short = spec.short === undefined ? '' : `-${spec.short}, `;
+    const value = spec.kind === 'flag' ? '' : ` <${spec.value ?? spec.kind}>`;
+    const option = new Option(`${short}--${longName(key)}${value}`, spec.help);
+    if (spec.choices !== undefined) option.choices(spec.choices);
+    else if (spec.kind !== 'flag') option.argParser(valueParser(spec));
+    command.addOption(option);
+  }
+}
+
+function valueParser(spec: OptionSpec): (text: string, previous: unknown) => unknown {
+  return (text, previous) => {
+    const value = parseValue(spec, text);
+    if (spec.repeat !== true) return value;
+    return [...((previous as readonly unknown[] | undefined) ?? []), value];
+  };
+}
+
+function parseValue(spec: OptionSpec, text: string): string | number {
+  if (spec.kind === 'integer') {
+    const value = Number(text);
+    if (/^\d{1,16}$/.test(text) && Number.isSafeInteger(value)) return value;
+    throw new InvalidArgumentError('It is not a whole number within 0 to 2^53 - 1.');
+  }
+  if (spec.kind === 'span') {
+    const span = parseSpan(text);
+    if (span.ok) return span.ns;
+    throw new InvalidArgumentError(`${span.why}.`);
+  }
+  if (text === '') throw new InvalidArgumentError('It is empty.');
+  return text;
+}
+
+/** The values of a table's options, with false and [] for flags and lists that did not stand. */
+function values(command: Command, table: Readonly<Record<string, OptionSpec>>): unknown {
+  const given = command.opts<Record<string, unknown>>();
+  return Object.fromEntries(
+    Object.entries(table).map(([key, spec]) => {
+      if (spec.kind === 'flag') return [key, given[key] === true];
+      if (spec.repeat === true) return [key, given[key] ?? []];
+      return [key, given[key]];
+    }),
+  );
+}
+
+/** Errors go to stderr as text where results do, else as records. */
+function errorFormat(program: Command, host: Host): 'text' | 'json' {
+  const format: unknown = program.opts<Record<string, unknown>>()['format'];
+  if (format === undefined) return host.stderr.isTerminal ? 'text' : 'text';
+  return format === 'table' ? 'text' : 'json';
+}
+
+function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}

@@ -1,0 +1,172 @@
+import { formatSpan, formatTime, scenarioIds } from '../sim/index.ts';
+import { groupDigits, layOut } from './columns.ts';
+import type { Context } from './context.ts';
+import { shellQuote } from './host.ts';
+import { exitCodeOfRun, type RunRecord } from './record.ts';
+import type { ChosenSeed } from './seed.ts';
+import { mergeTimeline, printable, sayTimeline, type ConsoleCollector } from './timeline.ts';
+
+/** What stands at the head of a run. */
+export function announceRun(
+  record: { readonly scenario: RunRecord['scenario'] },
+  seed: ChosenSeed,
+  context: Context,
+): void {
+  const { scenario } = record;
+  const { output } = context;
+  const { colors } = output;
+  const ids = scenarioIds(scenario);
+  const count = scenario.world.nodes.length;
+  output.say(
+    `${colors.bold(scenario.name)}  ${count} ${count === 1 ? 'node' : 'nodes'}  ` +
+      `${colors.dim(`scenario ${ids.scenario.slice(0, 12)}`)}`,
+  );
+  output.say(`Seed: ${seed.seed} (${seed.source})`);
+  output.record({
+    type: 'start',
+    name: scenario.name,
+    seed: seed.seed,
+    seed_source: seed.source,
+    ids,
+  });
+}
+
+/** The timeline and the consoles of a finished run. */
+export function reportTimeline(
+  record: RunRecord,
+  collector: ConsoleCollector,
+  options: { readonly full: boolean; readonly context: Context },
+): void {
+  const { output } = options.context;
+  collector.close();
+  const nodes = record.scenario.world.nodes.map((node) => node.name);
+  const rows = mergeTimeline(collector.rows, record.notes);
+  if (output.speaks) {
+    output.say('');
+    sayTimeline(rows, { nodes, full: options.full, output });
+    output.say('');
+  } else {
+    for (const { atNs, node, kind, text } of rows) {
+      const name = node < 0 ? null : (nodes[node] ?? null);
+      output.record({ type: 'timeline', at_ns: atNs, node: name, kind, text });
+    }
+  }
+  if (collector.lost > 0) output.warn(`${collector.lost} more console lines were not kept`);
+}
+
+/** Nodes, properties and the verdict. */
+export function reportOutcome(record: RunRecord, context: Context): void {
+  const { outcome } = record;
+  const { output } = context;
+  for (const { name, status, code, lives, instructions } of outcome.nodes) {
+    output.record({ type: 'node', name, status, code, lives, instructions });
+  }
+  for (const { name, kind, verdict, detail, atNs } of outcome.properties) {
+    output.record({ type: 'property', name, kind, verdict, detail, at_ns: atNs });
+  }
+  if (!output.speaks) return;
+  sayNodes(record, context);
+  output.say('');
+  sayProperties(record, context);
+  output.say('');
+  output.say(verdictLine(record, context));
+}
+
+/** The last record of a run, and for people its bundle and how to repeat it (FB-59). */
+export function reportEnd(
+  record: RunRecord,
+  bundle: string | null,
+  context: Context,
+  extra: Readonly<Record<string, unknown>> = {},
+): void {
+  const { outcome } = record;
+  const { output, host } = context;
+  const replay = bundle === null ? null : `${host.command} replay ${shellQuote(bundle)}`;
+  output.record({
+    type: 'result',
+    verdict: outcome.verdict,
+    reason: outcome.reason,
+    signature: outcome.signature,
+    seed: record.scenario.seed,
+    scenario: scenarioIds(record.scenario).scenario,
+    end_ns: outcome.endNs,
+    quanta: outcome.quanta,
+    decisions: outcome.decisionCount,
+    events: outcome.eventCount,
+    decision_chain: outcome.decisionChain,
+    event_chain: outcome.eventChain,
+    last_draw: outcome.lastDraw,
+    bundle,
+    replay,
+    ...extra,
+    exit_code: exitCodeOfRun(record),
+  });
+  if (bundle !== null) output.say(`bundle  ${bundle}`);
+  if (replay !== null) output.say(`replay  ${replay}`);
+}
+
+function sayNodes({ outcome }: RunRecord, { output }: Context): void {
+  const { colors } = output;
+  const head = ['node', 'state', 'exit', 'lives', 'instructions'].map(colors.dim);
+  const rows = outcome.nodes.map(({ name, status, code, lives, instructions }) => {
+    const bad = status === 'trapped' || (code !== null && code !== 0);
+    const state = bad ? colors.red(status) : status;
+    const exit = code === null ? '-' : String(code);
+    return [name, state, exit, String(lives), groupDigits(instructions)];
+  });
+  for (const line of layOut([head, ...rows], new Set([2, 3, 4]))) output.say(line);
+}
+
+function sayProperties({ outcome }: RunRecord, { output }: Context): void {
+  const { colors } = output;
+  const paint = { pass: colors.green, fail: colors.red, inconclusive: colors.yellow };
+  const head = ['property', 'kind', 'verdict', 'at', 'detail'].map(colors.dim);
+  const rows = outcome.properties.map(({ name, kind, verdict, detail, atNs }) => {
+    const at = atNs === null ? '' : formatTime(atNs);
+    return [name, kind, paint[verdict](verdict), at, printable(detail).slice(0, 160)];
+  });
+  for (const line of layOut([head, ...rows])) output.say(line);
+}
+
+function verdictLine({ outcome, error }: RunRecord, { output }: Context): string {
+  const { colors } = output;
+  const paint = {
+    pass: colors.green,
+    fail: colors.red,
+    inconclusive: colors.yellow,
+    error: colors.red,
+  };
+  const verdict = paint[outcome.verdict](colors.bold(outcome.verdict));
+  if (error !== null) return `${verdict}  ${error.code}: ${error.message}`;
+  const { endNs, quanta, decisionCount, eventCount } = outcome;
+  const counts =
+    `${groupDigits(quanta)} quanta, ${groupDigits(decisionCount)} decisions, ` +
+    `${groupDigits(eventCount)} events`;
+  return `${verdict}  ${reasonText(outcome.reason)} at ${formatTime(endNs)}; ${counts}`;
+}
+
+function reasonText(reason: string): string {
+  switch (reason) {
+    case 'quiescence':
+      return 'nothing more can happen';
+    case 'property':
+      return 'the properties are decided';
+    case 'stopped':
+      return 'every node has stopped';
+    case 'virtual-time':
+      return 'the limit of virtual time is reached';
+    case 'quanta':
+      return 'the limit of quanta is reached';
+    default:
+      return reason;
+  }
+}
+
+/** `1.50 s of virtual time in 12 ms` for people. */
+export function sayPace(endNs: number, wallMs: number, context: Context): void {
+  const { output } = context;
+  const ratio =
+    wallMs > 0 ? `, ${groupDigits(Math.round(endNs / 1e6 / wallMs))} times real time` : '';
+  const virtual = formatSpan(Math.round(endNs / 1e6) * 1_000_000);
+  output.say(output.colors.dim(`${virtual} of virtual time in ${Math.ceil(wallMs)}ms${ratio}`));
+}
