@@ -6,6 +6,7 @@ import {
   type EventKind,
   type GuestPort,
   type Outcome,
+  type SocketStack,
   type VirtualNs,
 } from '../../sim/index.ts';
 
@@ -31,7 +32,7 @@ export class LonePort implements GuestPort {
     this.env = env;
   }
 
-  get sockets(): never {
+  get sockets(): SocketStack {
     throw new Error('a lone guest has no network');
   }
 

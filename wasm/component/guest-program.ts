@@ -1,5 +1,5 @@
 import { SimError } from '../../sim/index.ts';
-import type { GuestProgram, ProgramModule } from '../runtime/program.ts';
+import type { GuestProgram, ProgramEntry, ProgramModule } from '../runtime/program.ts';
 import type { StringEncoding } from './abi/transfer.ts';
 import { ComponentHost } from './component-host.ts';
 import type { HostFunctionRow, HostResourceRow } from './host-table.ts';
@@ -36,7 +36,7 @@ export interface BoundProgram {
  * and `guest/import` for an import that the host does not offer, or offers with another type.
  */
 export function componentProgram(image: Uint8Array): GuestProgram {
-  const { modules, hosts, entry } = takeApart(image);
+  const { modules, hosts, initialisers, entry } = takeApart(image);
   const bound: BoundProgram = {
     imports: hosts.map(bindImport),
     hostNames: hosts.map(hostImportName),
@@ -51,10 +51,20 @@ export function componentProgram(image: Uint8Array): GuestProgram {
       suspends: () => true,
       imports: module.imports,
     })),
-    entries: [{ module: entry.main.module, exportName: entry.main.name, kind: 'main' }],
+    entries: [
+      ...initialisers.map((one) => programEntry(one, 'other')),
+      programEntry(entry.main, 'main'),
+    ],
     hostNames: bound.hostNames,
     makeHost: (context) => new ComponentHost(bound, context),
   };
+}
+
+function programEntry(
+  { module, name }: CoreFunctionName,
+  kind: ProgramEntry['kind'],
+): ProgramEntry {
+  return { module, exportName: name, kind };
 }
 
 function bindImport(host: HostImport): BoundImport {

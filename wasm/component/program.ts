@@ -37,6 +37,8 @@ export interface ComponentEntry {
 export interface TakenApart {
   readonly modules: readonly ComponentModule[];
   readonly hosts: readonly HostImport[];
+  /** Called before the entry, one after another. */
+  readonly initialisers: readonly CoreFunctionName[];
   readonly entry: ComponentEntry;
   /** Names of all that the component exports, with the names within instances after a `#`. */
   readonly exports: readonly string[];
@@ -56,6 +58,7 @@ export function takeApart(bytes: Uint8Array): TakenApart {
   return {
     modules: layout.modules(),
     hosts: wiring.hosts.map((host) => layout.moveHost(host)),
+    initialisers: layout.initialisers(),
     entry: { ...entry, main: layout.move(entry.main) },
     exports: [...exports].flatMap(([name, entity]) => exportNames(name, entity)),
   };
@@ -100,9 +103,17 @@ class ModuleLayout {
     });
   }
 
+  initialisers(): CoreFunctionName[] {
+    return this.resolver.initialisers.map((target) => {
+      if (target.kind !== 'export')
+        throw malformed(0, 'a start function is no function of a module');
+      return this.move(target);
+    });
+  }
+
   /** A function's name with its module's place among those that remain. */
-  move(name: CoreFunctionName): CoreFunctionName {
-    const target = this.resolver.resolve({ kind: 'export', ...name });
+  move({ module, name }: CoreFunctionName): CoreFunctionName {
+    const target = this.resolver.resolve({ kind: 'export', module, name });
     if (target.kind !== 'export') throw unsupported(0, "a host function as a component's own");
     return { module: this.order.indexOf(target.module), name: target.name };
   }

@@ -51,11 +51,11 @@ export function own<T extends HandleValue>(of: Resource<T>): Type<T> {
   );
 }
 
-/** `borrow<R>`: the representation stays the guest's. Nothing of ours ever lends to the guest. */
+/** `borrow<R>`: the representation stays where it is. */
 export function borrow<T extends HandleValue>(of: Resource<T>): Type<T> {
   return handle<T>(
     `borrow<${of.name}>`,
     (transfer, index) => transfer.handles.get(of.name, index),
-    (transfer) => transfer.trap('the host lends no resource'),
+    (transfer, value) => transfer.lend(of.name, value),
   );
 }

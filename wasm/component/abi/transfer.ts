@@ -1,4 +1,4 @@
-import type { HandleTable } from './handle-table.ts';
+import type { HandleTable, HandleValue, ResourceName } from './handle-table.ts';
 
 export type StringEncoding = 'utf8' | 'utf16' | 'latin1+utf16';
 
@@ -47,6 +47,12 @@ export class Transfer {
 
   bytes(): Uint8Array {
     return this.guest.bytes();
+  }
+
+  /** The handle for a resource that the host lends to the guest: it never does. */
+  lend(resource: ResourceName, value: HandleValue): number {
+    void value;
+    return this.trap(`the host lends no ${resource}`);
   }
 
   trap(message: string): never {

@@ -18,6 +18,8 @@ type Slots = readonly number[];
 export class TrampolineResolver {
   /** Modules that are wires only. */
   readonly dissolved: ReadonlySet<number>;
+  /** Functions that a filling module starts: the program's own initialisers. */
+  readonly initialisers: readonly WireTarget[];
   private readonly wiring: Wiring;
   private readonly slots = new Map<number, Slots>();
   private readonly filled = new Map<number, Map<number, WireTarget>>();
@@ -31,12 +33,15 @@ export class TrampolineResolver {
       this.slots.set(index, slots);
       dissolved.add(index);
     });
+    const initialisers: WireTarget[] = [];
     wiring.modules.forEach((module, index) => {
       if (module.importedTableCount === 0) return;
       this.fill(module, index);
       dissolved.add(index);
+      if (module.start >= 0) initialisers.push(this.imported(index, module.start));
     });
     this.dissolved = dissolved;
+    this.initialisers = initialisers;
   }
 
   /** What a target comes to; a chain is never longer than the modules' functions together. */
@@ -58,12 +63,7 @@ export class TrampolineResolver {
     const module = this.wiring.modules[at];
     const exported = module.exports.find((one) => one.name === name);
     if (exported === undefined || exported.kind !== KIND.function) return null;
-    if (exported.index < module.importedFunctionCount) {
-      const place = module.imports.findIndex(
-        (item) => item.kind === KIND.function && item.index === exported.index,
-      );
-      return this.wiring.targets[at][place];
-    }
+    if (exported.index < module.importedFunctionCount) return this.imported(at, exported.index);
     const slots = this.slots.get(at);
     if (slots === undefined) return null;
     const slot = slots[exported.index - module.importedFunctionCount];
@@ -79,7 +79,6 @@ export class TrampolineResolver {
     );
     const plain =
       module.bodies.length === 0 &&
-      module.start < 0 &&
       module.data.length === 0 &&
       tables.every((table) => table.kind === 'export' && this.slots.has(table.module));
     if (!plain) throw sharedTable();
@@ -91,22 +90,20 @@ export class TrampolineResolver {
         throw sharedTable();
       const filled = this.filled.get(table.module) ?? new Map<number, WireTarget>();
       this.filled.set(table.module, filled);
-      this.functionsOf(module, segment.functions).forEach((functionIndex, at) => {
-        const place = module.imports.findIndex(
-          (item) => item.kind === KIND.function && item.index === functionIndex,
-        );
-        if (place < 0) throw sharedTable();
-        filled.set(first.a + at, this.wiring.targets[index][place]);
+      if (segment.functions === null) throw sharedTable();
+      segment.functions.forEach((functionIndex, place) => {
+        filled.set(first.a + place, this.imported(index, functionIndex));
       });
     }
   }
 
-  private functionsOf(
-    module: ParsedModule,
-    functions: readonly number[] | null,
-  ): readonly number[] {
-    if (functions === null || module.bodies.length > 0) throw sharedTable();
-    return functions;
+  /** What serves an imported function of a module. */
+  private imported(at: number, functionIndex: number): WireTarget {
+    const place = this.wiring.modules[at].imports.findIndex(
+      (item) => item.kind === KIND.function && item.index === functionIndex,
+    );
+    if (place < 0) throw sharedTable();
+    return this.wiring.targets[at][place];
   }
 }
 
