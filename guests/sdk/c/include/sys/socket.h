@@ -2,7 +2,8 @@
 #ifndef ATHANOR_SYS_SOCKET_H
 #define ATHANOR_SYS_SOCKET_H
 
-#include <athanor/socket.h>
 #include_next <sys/socket.h>
+// After it: the declarations there use its types.
+#include <athanor/socket.h>
 
 #endif
