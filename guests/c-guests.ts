@@ -29,6 +29,20 @@ export const C_GUESTS: readonly CGuest[] = [
   single('kv', 'a key-value store with a write-ahead log that checks itself'),
   single('hello', 'one of everything that a command line program does'),
   single('hostile', 'misbehaves, in a mode of your choice'),
+  {
+    name: 'echo-server',
+    summary: 'a TCP echo server with blocking sockets and poll',
+    directory: 'echo',
+    units: ['server.c'],
+    sockets: true,
+  },
+  {
+    name: 'echo-client',
+    summary: 'a TCP client that checks its echoes and measures round trips',
+    directory: 'echo',
+    units: ['client.c'],
+    sockets: true,
+  },
 ];
 
 /** The C guest of that name, which must exist. */

@@ -90,9 +90,11 @@ describe('the archive reader', () => {
   });
 
   it('ends at the first damage, at each length of the archive', () => {
+    const whole = filesOfTar(archive);
     for (let length = 0; length < archive.length; length += 13) {
-      const files = filesOfTar(archive.subarray(0, length));
-      for (const [name, bytes] of files) expect(bytes).toEqual(filesOfTar(archive).get(name));
+      for (const [name, bytes] of filesOfTar(archive.subarray(0, length))) {
+        expect(Buffer.compare(bytes, whole.get(name) ?? new Uint8Array())).toBe(0);
+      }
     }
     const hostile = archive.slice();
     hostile.set(new TextEncoder().encode('zzzzzzzzzzz'), 512 + 124);

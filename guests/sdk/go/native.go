@@ -18,6 +18,11 @@ func DialContext(ctx context.Context, network, address string) (net.Conn, error)
 // Listen is net.Listen.
 func Listen(network, address string) (net.Listener, error) { return net.Listen(network, address) }
 
+// ListenPacket is net.ListenPacket.
+func ListenPacket(network, address string) (net.PacketConn, error) {
+	return net.ListenPacket(network, address)
+}
+
 // LookupHost is net.DefaultResolver.LookupHost.
 func LookupHost(ctx context.Context, host string) ([]string, error) {
 	return net.DefaultResolver.LookupHost(ctx, host)
