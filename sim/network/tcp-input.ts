@@ -103,9 +103,7 @@ function open(host: TcpHost, socket: TcpSocket, packet: Packet): void {
   block.timeoutNs = plainTimeout(block);
   block.sendUnacknowledged = packet.acknowledgement;
   block.windowSequence = packet.sequence;
-  block.windowAcknowledgement = packet.acknowledgement;
   block.sendWindow = packet.window;
-  block.sendWindowLargest = packet.window;
   block.state = 'established';
   socket.retransmit.disarm();
   startCongestion(block);
@@ -150,16 +148,21 @@ function takeAcknowledgement(host: TcpHost, socket: TcpSocket, packet: Packet): 
   if (count === 0 && block.sendWindow === 0) block.retries = 0;
 }
 
+/**
+ * Takes the window of a segment that is newer than the last one that told it (Linux:
+ * tcp_may_update_window). RFC 9293 goes by sequence numbers alone and so overlooks the window of a
+ * segment that was sent again: what it acknowledges would seem to open the window further.
+ */
 function takeWindow(block: TcpBlock, packet: Packet): void {
   const { sequence, acknowledgement, window } = packet;
+  if (acknowledgement < block.sendUnacknowledged) return;
   const fresh =
+    acknowledgement > block.sendUnacknowledged ||
     sequence > block.windowSequence ||
-    (sequence === block.windowSequence && acknowledgement >= block.windowAcknowledgement);
-  if (!fresh || acknowledgement < block.sendUnacknowledged) return;
+    (sequence === block.windowSequence && window > block.sendWindow);
+  if (!fresh) return;
   block.sendWindow = window;
-  block.sendWindowLargest = Math.max(block.sendWindowLargest, window);
   block.windowSequence = sequence;
-  block.windowAcknowledgement = acknowledgement;
 }
 
 function advance(host: TcpHost, socket: TcpSocket, acknowledgement: number, count: number): void {

@@ -18,15 +18,15 @@ export function retransmitRunsOut(host: TcpHost, socket: TcpSocket): void {
     host.failed(socket, ERRNO.TIMEDOUT);
     return;
   }
-  const nothingSent = block.sendHighest === block.sendUnacknowledged;
   const handshake = block.state === 'syn-sent' || block.state === 'syn-received';
-  if (!handshake && !nothingSent) timeoutCongestion(block);
+  const shut = block.sendWindow === 0 && block.sendUnacknowledged < socket.sendEnd;
+  if (!handshake && !shut) timeoutCongestion(block);
   block.retries++;
   block.timeoutNs = Math.min(TIMEOUT_NS_MAX, block.timeoutNs * 2);
   block.timedSequence = -1;
   if (handshake) {
     sendSyn(host, socket);
-  } else if (nothingSent) {
+  } else if (shut) {
     sendProbe(host, socket);
     restartRetransmit(host, socket);
   } else {

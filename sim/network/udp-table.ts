@@ -169,7 +169,7 @@ export class UdpTable {
         sequence: 0,
         acknowledgement: 0,
         window: 0,
-        payload: bytes.slice(),
+        payload: this.meter.copy(bytes),
         digest: 0,
         cuts: 0,
       },

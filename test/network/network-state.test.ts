@@ -135,7 +135,7 @@ describe('a saved network', () => {
     for (const node of [0, 1, 2]) {
       const state = loop.stack(node).capture() as { tcp: { sockets: unknown[] } };
       expect(state.tcp.sockets).toEqual([]);
-      expect((loop.stack(node) as unknown as { meter: { used: number } }).meter.used).toBe(0);
+      expect(loop.stack(node).heldBytes).toBe(0);
     }
   });
 });
