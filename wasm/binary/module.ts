@@ -125,7 +125,7 @@ export const LIMIT = {
   globals: 1_000_000,
   tables: 100,
   tags: 100_000,
-  segments: 99_990,
+  segments: 100_000,
   tableElements: 10_000_000,
   bodyBytes: 7_654_321,
   locals: 49_000,

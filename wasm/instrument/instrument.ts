@@ -1,3 +1,4 @@
+import { joinData } from './merge-data.ts';
 import { assert } from '../../sim/index.ts';
 import { BodyDecoder } from '../binary/decode.ts';
 import { malformed } from '../binary/errors.ts';
@@ -148,7 +149,7 @@ class Assembly {
     section(out, 7, writeExports(exports));
     section(out, 9, writeElements(plan, this.lowered, this.slowIndexes()));
     const count = new ByteWriter();
-    count.u32(module.data.length + addedDataCount(plan));
+    count.u32(joinData(module.data, addedDataCount(plan)).length + addedDataCount(plan));
     section(out, 12, count);
     section(out, 10, code);
     section(out, 11, writeData(plan, this.lowered, DEPTH_BUDGET_BYTES));

@@ -1,3 +1,4 @@
+import { joinData } from './merge-data.ts';
 import { KIND, MODE, type ConstExpression, type ParsedModule } from '../binary/module.ts';
 import { TYPE, type FunctionType } from '../binary/types.ts';
 import { ByteReader } from '../binary/reader.ts';
@@ -220,8 +221,9 @@ export function writeData(
 ): ByteWriter {
   const { module } = plan;
   const code = new CodeWriter(module.bytes.length >> 2);
-  code.u32(module.data.length + addedDataCount(plan));
-  module.data.forEach(({ mode, offset, content }, index) => {
+  const written = joinData(module.data, addedDataCount(plan));
+  code.u32(written.length + addedDataCount(plan));
+  written.forEach(({ segment: { mode, offset }, pieces }, index) => {
     const first = offset?.instructions[0];
     if (mode === MODE.active && !lowered.data.has(index) && first) {
       code.u32(0);
@@ -229,8 +231,16 @@ export function writeData(
       code.i32Const(Math.min((first.a >>> 0) + RESERVE_BYTES, 0xffffffff));
       code.end();
     } else code.u32(1);
-    code.u32(content.end - content.start);
-    code.copy(module.bytes, content.start, content.end);
+    code.u32(
+      pieces.reduce(
+        (sum, { content, gapBytes }) => sum + gapBytes + content.end - content.start,
+        0,
+      ),
+    );
+    for (const { content, gapBytes } of pieces) {
+      for (let gap = 0; gap < gapBytes; gap++) code.byte(0);
+      code.copy(module.bytes, content.start, content.end);
+    }
   });
   if (plan.emptyData >= 0) {
     code.u32(1);
