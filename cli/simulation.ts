@@ -62,6 +62,8 @@ export interface Checkpoint {
   readonly schedule: readonly Uint8Array[];
   readonly events: readonly Uint8Array[];
   readonly consoles: readonly (readonly Uint8Array[])[];
+  /** How many instructions each node's guest had executed when it was dropped. */
+  readonly instructionCounts: readonly number[];
 }
 
 export interface Fingerprint {
@@ -113,7 +115,7 @@ export class Simulation {
   private readonly consoles: readonly ByteList[];
   private readonly schedule = new ByteList();
   private readonly events = new ByteList();
-  private readonly instructionCounts: number[];
+  private instructionCounts: number[];
   private fingerprintList: Fingerprint[] = [];
   private nextFingerprintNs = FIRST_FINGERPRINT_NS;
   private replay: Replay | null = null;
@@ -205,6 +207,7 @@ export class Simulation {
       schedule: this.schedule.capture(),
       events: this.events.capture(),
       consoles: this.consoles.map((console) => console.capture()),
+      instructionCounts: this.instructionCounts.slice(),
     };
   }
 
@@ -221,6 +224,7 @@ export class Simulation {
     this.schedule.restore(checkpoint.schedule);
     this.events.restore(checkpoint.events);
     checkpoint.consoles.forEach((pieces, node) => this.consoles[node]?.restore(pieces));
+    this.instructionCounts = checkpoint.instructionCounts.slice();
   }
 
   /** From here on decisions come from another seed. */

@@ -33,6 +33,8 @@ export interface FatCheckpoint {
   readonly schedule: readonly Uint8Array[];
   readonly events: readonly Uint8Array[];
   readonly consoles: readonly (readonly Uint8Array[])[];
+  /** How many instructions each node's guest had executed when it was dropped. */
+  readonly instructionCounts: readonly number[];
 }
 
 /** Pages of all checkpoints of a bundle, each stored once by its content. */
@@ -70,7 +72,7 @@ export function decodePages(bytes: Uint8Array): readonly Uint8Array[] {
 
 /** What a checkpoint's member, the pages and the bundle's logs hold together. */
 export function encodeCheckpoint(checkpoint: FatCheckpoint, pool: PagePool): Uint8Array {
-  const { world, fingerprints, nextFingerprintNs, consoles } = checkpoint;
+  const { world, fingerprints, nextFingerprintNs, consoles, instructionCounts } = checkpoint;
   const guests = checkpoint.guests.map((image) => {
     if (image === null) return null;
     const pages = [...image.pages].sort((a, b) => a[0] - b[0]);
@@ -88,6 +90,7 @@ export function encodeCheckpoint(checkpoint: FatCheckpoint, pool: PagePool): Uin
     fingerprints,
     nextFingerprintNs,
     consoles: consoles.map(joinBytes),
+    instructionCounts,
   });
 }
 
@@ -133,6 +136,7 @@ export function decodeCheckpoint(
     schedule: completeFrames(logs.schedule, LOG_DECISIONS, logState(fields.world, 'decisions')),
     events: completeFrames(logs.events, LOG_EVENTS, logState(fields.world, 'events')),
     consoles: fields.consoles.map((console) => [console]),
+    instructionCounts: fields.instructionCounts,
   };
 }
 
@@ -142,6 +146,7 @@ interface Fields {
   readonly fingerprints: readonly FingerprintRecord[];
   readonly nextFingerprintNs: number;
   readonly consoles: readonly Uint8Array[];
+  readonly instructionCounts: readonly number[];
 }
 
 interface GuestFields {
@@ -173,6 +178,7 @@ const readFields: Read<Fields> = readRecord<Fields>({
   fingerprints: readList(readFingerprint, 1_000_000),
   nextFingerprintNs: readInteger(),
   consoles: readList(readBytes(1024 * 1024 * 1024), 10_000),
+  instructionCounts: readList(readInteger(), 10_000),
 });
 
 /** How far the complete frames of a log reach. */

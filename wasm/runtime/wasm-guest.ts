@@ -93,6 +93,8 @@ export class WasmGuest implements Guest {
     const words = new Int32Array(control.buffer, 0, 4);
     // The fuel word only says how much was granted; the clock's state counts what was executed.
     words[CONTROL.fuel] = 0;
+    // A guest that was killed keeps the word that killed it; between slices it means nothing.
+    words[CONTROL.state] = 0;
     const shadowSp = words[CONTROL.shadowSp] as number;
     return {
       machine: this.machine.captureState(),
