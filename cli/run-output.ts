@@ -1,4 +1,4 @@
-import { formatSpan, formatTime, scenarioIds } from '../sim/index.ts';
+import { formatTime, scenarioIds } from '../sim/index.ts';
 import { groupDigits, layOut } from './columns.ts';
 import type { Context } from './context.ts';
 import { shellQuote } from './host.ts';
@@ -162,11 +162,12 @@ function reasonText(reason: string): string {
   }
 }
 
-/** `1.50 s of virtual time in 12 ms` for people. */
+/** `1.502 s of virtual time in 0.012 s, 125 times real time`, for people. */
 export function sayPace(endNs: number, wallMs: number, context: Context): void {
   const { output } = context;
-  const ratio =
-    wallMs > 0 ? `, ${groupDigits(Math.round(endNs / 1e6 / wallMs))} times real time` : '';
-  const virtual = formatSpan(Math.round(endNs / 1e6) * 1_000_000);
-  output.say(output.colors.dim(`${virtual} of virtual time in ${Math.ceil(wallMs)}ms${ratio}`));
+  const virtual = (endNs / 1e9).toFixed(3);
+  const wall = (wallMs / 1e3).toFixed(3);
+  const ratio = Math.round(endNs / 1e6 / Math.max(wallMs, 0.001));
+  const pace = ratio > 1 ? `, ${groupDigits(ratio)} times real time` : '';
+  output.say(output.colors.dim(`${virtual} s of virtual time in ${wall} s${pace}`));
 }

@@ -13,8 +13,10 @@ export interface TimelineRow {
 
 /** At most this many rows of consoles are kept; later ones are only counted. */
 export const ROWS_MAX = 200_000;
-/** Without `--full` a console shows this many lines at its start, and as many at its end. */
+/** Without `--full` a console shows this many lines at its start, and as many at its end, */
 const LINES_SHOWN = 12;
+/** and this many after each start. */
+const LINES_SHOWN_AFTER_START = 2;
 /** A line's pieces end here even without a newline. */
 const LINE_BYTES_MAX = 8 * 1024;
 
@@ -98,25 +100,20 @@ export function sayTimeline(
       hidden++;
       continue;
     }
-    if (hidden > 0)
-      output.say(colors.dim(`${' '.repeat(15)}\u22ee ${hidden} lines (--full shows them)`));
-    hidden = 0;
-    const name = row.node < 0 ? 'world' : (nodes[row.node] ?? '?');
-    const paint = nodePaint(row.node, colors);
-    const time = colors.dim(
-      formatTime(row.atNs)
-        .replace(/\d{3}s$/, 's')
-        .padStart(13),
-    );
-    output.say(`${time}  ${paint(name.padEnd(width))} ${paintText(row, paint, colors)}`);
-  }
-  if (hidden > 0)
-    output.say(colors.dim(`${' '.repeat(15)}\u22ee ${hidden} lines (--full shows them)`));
+    sayHidden(hidden, output);
+}
+
+function sayHidden(count: number, output: Output): void {
+  if (count === 0) return;
+  const what = count === 1 ? 'line' : 'lines';
+  output.say(output.colors.dim(`${' '.repeat(15)}\u22ee ${count} ${what} (--full shows them)`));
 }
 
 interface LinesLeft {
   readonly shown: number[];
   readonly total: number[];
+  /** How many lines are shown in any case, since the node has just started. */
+  readonly fresh: number[];
 }
 
 function countLines(rows: readonly TimelineRow[], nodeCount: number): LinesLeft {
@@ -124,15 +121,22 @@ function countLines(rows: readonly TimelineRow[], nodeCount: number): LinesLeft 
   for (const { node, kind } of rows) {
     if (isLine(kind) && node >= 0) total[node] = (total[node] ?? 0) + 1;
   }
-  return { total, shown: total.map(() => 0) };
+  return { total, shown: total.map(() => 0), fresh: total.map(() => 0) };
 }
 
 /** The middle of a console that wrote much is left out. */
-function isHidden({ node, kind }: TimelineRow, { shown, total }: LinesLeft): boolean {
-  if (!isLine(kind) || node < 0) return false;
+function isHidden({ node, kind }: TimelineRow, { shown, total, fresh }: LinesLeft): boolean {
+  if (node < 0) return false;
+  if (kind === 'start' || kind === 'restart') fresh[node] = LINES_SHOWN_AFTER_START;
+  if (!isLine(kind)) return false;
   const place = shown[node] ?? 0;
   const count = total[node] ?? 0;
   shown[node] = place + 1;
+  const isFresh = (fresh[node] ?? 0) > 0;
+  if (isFresh) {
+    fresh[node] = (fresh[node] ?? 0) - 1;
+    return false;
+  }
   return count > 2 * LINES_SHOWN + 1 && place >= LINES_SHOWN && place < count - LINES_SHOWN;
 }
 

@@ -37,8 +37,7 @@ export function compileNodes(fields: ScenarioFields, context: CompileContext): N
       {
         name,
         guest,
-        // The first argument is the program's name, as everywhere.
-        args: [node.guest, ...args],
+        args,
         env: compileEnv(node.env, ['node', index, 'env'], context),
         files: files[index] ?? [],
         nsPerThousandInstructions: node.ns_per_thousand_instructions,

@@ -269,7 +269,7 @@ describe('scenarios from text and from TypeScript', () => {
 
   it('resolves nodes with their arguments, environment and defaults', () => {
     const [n1, , , client] = load(TOML).def.world.nodes;
-    expect(n1?.args).toEqual(['server', 'n1', '0', '--peers=n2,n3', '{json}']);
+    expect(n1?.args).toEqual(['n1', '0', '--peers=n2,n3', '{json}']);
     expect(n1?.env).toEqual([
       ['HOME', '/'],
       ['ZONE', 'z'],
@@ -277,7 +277,7 @@ describe('scenarios from text and from TypeScript', () => {
     expect([n1?.memoryPagesMax, n1?.nsPerThousandInstructions, n1?.startNs]).toEqual([
       4_096, 1_000, 0,
     ]);
-    expect(client?.args).toEqual(['client', 'n1,n2,n3']);
+    expect(client?.args).toEqual(['n1,n2,n3']);
     expect([client?.memoryPagesMax, client?.nsPerThousandInstructions, client?.startNs]).toEqual([
       16, 500, 5_000_000,
     ]);
