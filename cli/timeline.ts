@@ -101,6 +101,17 @@ export function sayTimeline(
       continue;
     }
     sayHidden(hidden, output);
+    hidden = 0;
+    const name = row.node < 0 ? 'world' : (nodes[row.node] ?? '?');
+    const paint = nodePaint(row.node, colors);
+    const time = colors.dim(
+      formatTime(row.atNs)
+        .replace(/\d{3}s$/, 's')
+        .padStart(13),
+    );
+    output.say(`${time}  ${paint(name.padEnd(width))} ${paintText(row, paint, colors)}`);
+  }
+  sayHidden(hidden, output);
 }
 
 function sayHidden(count: number, output: Output): void {
