@@ -14,6 +14,31 @@ import {
 const BUILT_BYTE_COUNT_MAX = 1_000_000;
 const manifest = readManifest();
 
+/** An unsigned LEB128 number and where it ends (core specification, 5.2.2). */
+function unsigned(bytes: Uint8Array, offset: number): [value: number, end: number] {
+  let value = 0;
+  for (let shift = 0; ; shift += 7) {
+    const byte = bytes[offset++];
+    value += (byte & 127) * 2 ** shift;
+    if (byte < 128) return [value, offset];
+  }
+}
+
+/** Names of the custom sections of a module. */
+function customSections(bytes: Uint8Array): string[] {
+  const names: string[] = [];
+  for (let offset = 8; offset < bytes.length;) {
+    const id = bytes[offset];
+    const [size, start] = unsigned(bytes, offset + 1);
+    if (id === 0) {
+      const [length, nameStart] = unsigned(bytes, start);
+      names.push(new TextDecoder().decode(bytes.subarray(nameStart, nameStart + length)));
+    }
+    offset = start + size;
+  }
+  return names;
+}
+
 describe('the committed guests', () => {
   it('are those of the catalogue, and no other file lies beside them', () => {
     expect(manifest.artefacts.map((artefact) => artefact.name)).toEqual(
@@ -53,11 +78,9 @@ describe('the committed guests', () => {
   it.each(manifest.artefacts.map((artefact) => artefact.file))(
     '%s is a stripped preview 1 command',
     (file) => {
-      const module = new WebAssembly.Module(readFileSync(guestPath('built', file)));
-      const sections = ['name', 'producers', '.debug_info', '.debug_line', 'linking'];
-      expect(
-        sections.filter((name) => WebAssembly.Module.customSections(module, name).length > 0),
-      ).toEqual([]);
+      const bytes = readFileSync(guestPath('built', file));
+      expect(customSections(bytes)).toEqual([]);
+      const module = new WebAssembly.Module(bytes);
       const modules = new Set(WebAssembly.Module.imports(module).map((entry) => entry.module));
       expect([...modules]).toEqual(['wasi_snapshot_preview1']);
       const exports = WebAssembly.Module.exports(module).map((entry) => entry.name);
