@@ -2,6 +2,12 @@ import { mix32 } from './draw.ts';
 
 const BLOCK_BYTES = 16;
 
+// Any four different odd-looking words do; these have no meaning.
+const SEED_A = 0x2545f491;
+const SEED_B = 0x6c62272e;
+const SEED_C = 0x561ccd1b;
+const SEED_D = 0x0bcaa747;
+
 /**
  * A 64-bit rolling digest over bytes, for chains and fingerprints: four lanes of multiply-rotate
  * mixing, each over every fourth word, folded at the end (after murmur3's 128-bit variant,
@@ -9,10 +15,10 @@ const BLOCK_BYTES = 16;
  * SHA-256.
  */
 export class RollingDigest {
-  private a = 0x2545f491;
-  private b = 0x6c62272e;
-  private c = 0x561ccd1b;
-  private d = 0x0bcaa747;
+  private a = SEED_A;
+  private b = SEED_B;
+  private c = SEED_C;
+  private d = SEED_D;
   private byteCount = 0;
   /** The bytes of an unfinished block. */
   private readonly pending = new Uint8Array(BLOCK_BYTES);
@@ -49,10 +55,30 @@ export class RollingDigest {
     this.update(bytes);
   }
 
-  /** The digest of all that was fed, as 16 hexadecimal digits; feeding may go on. */
+  /** Forgets all that was fed. */
+  reset(): void {
+    this.a = SEED_A;
+    this.b = SEED_B;
+    this.c = SEED_C;
+    this.d = SEED_D;
+    this.byteCount = 0;
+    this.pendingCount = 0;
+  }
+
+  /** The lower 32 bits of the digest of all that was fed; feeding may go on. */
+  low(): number {
+    return this.fold(0);
+  }
+
+  /** The upper 32 bits. */
+  high(): number {
+    return mix32(this.fold(0x9e3779b9) ^ this.fold(0));
+  }
+
+  /** The digest as 16 hexadecimal digits. */
   hex(): string {
-    const low = this.fold(0);
-    const high = mix32(this.fold(0x9e3779b9) ^ low);
+    const low = this.low();
+    const high = this.high();
     return (high >>> 0).toString(16).padStart(8, '0') + (low >>> 0).toString(16).padStart(8, '0');
   }
 

@@ -9,7 +9,6 @@ const ZERO_PAGE = new Uint8Array(PAGE_BYTES);
 /** The memory of a freshly linked program, shared by all its guests and never written. */
 export class PristineMemory {
   readonly bytes: Uint8Array;
-  private readonly hashes = new Map<number, string>();
 
   constructor(bytes: Uint8Array) {
     this.bytes = bytes;
@@ -22,20 +21,12 @@ export class PristineMemory {
     return this.bytes.subarray(from, from + PAGE_BYTES);
   }
 
-  hash(index: number): string {
-    let hash = this.hashes.get(index);
-    if (hash === undefined) {
-      hash = hashPage(this.page(index));
-      this.hashes.set(index, hash);
-    }
-    return hash;
+  /** Whether the page is equal to `bytes[from, from + PAGE_BYTES)`. */
+  equals(index: number, bytes: Uint8Array, from: number): boolean {
+    const page = this.page(index);
+    for (let at = 0; at < PAGE_BYTES; at++) if (page[at] !== bytes[from + at]) return false;
+    return true;
   }
-}
-
-function hashPage(page: Uint8Array): string {
-  const digest = new RollingDigest();
-  digest.update(page);
-  return digest.hex();
 }
 
 /** Pages that differ from the pristine memory. Never changed once made. */
@@ -56,6 +47,7 @@ export class PageTracker {
   private readonly changed = new Set<number>();
   private readonly undigested = new Set<number>();
   private readonly contributions = new Map<number, readonly [number, number]>();
+  private readonly scratch = new RollingDigest();
   private sumLow = 0;
   private sumHigh = 0;
 
@@ -161,13 +153,15 @@ export class PageTracker {
     }
     const from = page * PAGE_BYTES;
     assert(from < this.memory.length, 'a page that changed is within memory');
-    const hash = hashPage(this.memory.subarray(from, from + PAGE_BYTES));
-    if (hash === this.pristine.hash(page)) {
+    if (this.pristine.equals(page, this.memory, from)) {
       this.contributions.delete(page);
       return;
     }
-    const low = mix32(Number.parseInt(hash.slice(8), 16) ^ Math.imul(page + 1, 0x9e3779b1));
-    const high = mix32(Number.parseInt(hash.slice(0, 8), 16) + Math.imul(page + 1, 0x85ebca77));
+    const digest = this.scratch;
+    digest.reset();
+    digest.update(this.memory, from, from + PAGE_BYTES);
+    const low = mix32(digest.low() ^ Math.imul(page + 1, 0x9e3779b1));
+    const high = mix32(digest.high() + Math.imul(page + 1, 0x85ebca77));
     this.sumLow = (this.sumLow + low) | 0;
     this.sumHigh = (this.sumHigh + high) | 0;
     this.contributions.set(page, [low, high]);
