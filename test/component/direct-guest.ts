@@ -7,7 +7,7 @@ import { Transfer } from '../../wasm/component/abi/transfer.ts';
 import { ComponentHost } from '../../wasm/component/component-host.ts';
 import type { BoundImport } from '../../wasm/component/guest-program.ts';
 import type { HostFunctionRow } from '../../wasm/component/host-table.ts';
-import { HOST_INTERFACES } from '../../wasm/component/registry.ts';
+import { HOST_INTERFACES, hostFunction } from '../../wasm/component/registry.ts';
 import { parseWat } from './encode.ts';
 
 /** Memory and the allocator that the canonical ABI wants; 16 pages, nothing is ever freed. */
@@ -91,7 +91,9 @@ export class DirectGuest implements HostContext {
     const names: string[] = [];
     const realloc = { module: 0, name: 'cabi_realloc' };
     for (const { name, functions, resources } of HOST_INTERFACES) {
-      for (const row of functions) {
+      for (const { name: own } of functions) {
+        const row = hostFunction(`${name}#${own}`);
+        if (row === undefined) throw new Error(`there is no ${own}`);
         this.indexes.set(`${name}#${row.name}`, imports.length);
         this.rows[imports.length] = row;
         imports.push({ kind: 'function', row, encoding: 'utf8', realloc });

@@ -51,6 +51,17 @@ export async function encodeComponent(
   return componentNew(embedded, []);
 }
 
+/** A component of a program that uses preview 1 besides: jco's adapter makes it a command. */
+export async function encodeCommand(
+  core: Uint8Array,
+  items: readonly string[],
+): Promise<Uint8Array> {
+  const witSource = worldText(items);
+  const embedded = await componentEmbed({ binary: core, witSource, world: 'guest' });
+  const adapter = readFileSync(join(jcoDirectory(), 'lib', 'wasi_snapshot_preview1.command.wasm'));
+  return componentNew(embedded, [['wasi_snapshot_preview1', adapter]]);
+}
+
 /** A component that imports everything that a world does, each function at least named. */
 export async function dummyComponent(items: readonly string[]): Promise<Uint8Array> {
   const witSource = worldText(items);

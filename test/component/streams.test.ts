@@ -171,7 +171,7 @@ describe('poll', () => {
     expect(guest.call(`${POLLABLE}.ready`, soon)).toBe(true);
     expect(guest.call(`${POLLABLE}.ready`, late)).toBe(false);
     guest.call(`${POLLABLE}.block`, late);
-    expect(port.nowNs).toBe(9000);
+    expect(port.monotonicNs()).toBeGreaterThanOrEqual(Number(now) + 9000);
     guest.call(`${POLLABLE}.block`, late);
     expect(guest.call('wasi:io/poll#poll', [soon, late, never, soon])).toEqual([0, 1, 3]);
     expect(guest.waits).toHaveLength(2);

@@ -1,9 +1,10 @@
 import { assert, type EventKind } from '../../sim/index.ts';
+import { COST_NS, bytesNs } from '../preview1/costs.ts';
 import type { HostContext } from '../runtime/host-context.ts';
 import type { HostFunction, HostSet } from '../runtime/host-set.ts';
 import { BLOCKED, lowerImport } from './abi/function.ts';
 import { Transfer, type Realloc } from './abi/transfer.ts';
-import { digestInputs, summarise } from './effect-digest.ts';
+import { countBytes, digestInputs, summarise } from './effect-digest.ts';
 import type { BoundImport, BoundProgram } from './guest-program.ts';
 import type { CoreFunctionName } from './link/host-import.ts';
 import { WasiHost } from './wasi/wasi-host.ts';
@@ -51,10 +52,12 @@ export class ComponentHost implements HostSet {
     const allocate = realloc === null ? null : this.allocator(realloc);
     const transfer = new Transfer(context, wasi.handles, encoding, allocate);
     return lowerImport(row.type, transfer, (values, core) => {
+      wasi.extraNs = 0;
       const value = row.run(wasi, values);
-      if (value !== BLOCKED) {
-        context.port.effect(kind, digestInputs(core, values), summarise(value));
-      }
+      if (value === BLOCKED) return value;
+      context.port.effect(kind, digestInputs(core, values), summarise(value));
+      const moved = countBytes(values) + countBytes([value]);
+      context.charge(row.costNs + wasi.extraNs + bytesNs(moved));
       return value;
     });
   }
@@ -80,6 +83,7 @@ export class ComponentHost implements HostSet {
           const value = handles.remove(one.resource, Number(index));
           if (value === undefined) return noHandle(Number(index));
           context.port.effect(kind, Number(index), 0);
+          context.charge(COST_NS.descriptor);
           if (typeof value !== 'number') one.row?.drop(this.wasi, value);
           else if (one.destructor !== null) this.destroy(one.destructor, value);
           return undefined;

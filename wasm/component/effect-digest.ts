@@ -59,3 +59,19 @@ function summariseObject(value: object | null): number {
   if (value.ok !== true) return -1;
   return 'value' in value ? summarise(value.value) : 0;
 }
+
+/** How many bytes a call moves: those of its byte lists, also within a result or a tuple. */
+export function countBytes(values: readonly unknown[]): number {
+  let count = 0;
+  for (const value of values) {
+    if (value instanceof Uint8Array) count += value.length;
+    else if (Array.isArray(value)) count += countBytes(value);
+    else if (typeof value === 'object' && value !== null) count += countBytesWithin(value);
+  }
+  return count;
+}
+
+function countBytesWithin(value: object): number {
+  if ('value' in value) return countBytes([value.value]);
+  return 'data' in value ? countBytes([value.data]) : 0;
+}

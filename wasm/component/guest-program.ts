@@ -2,16 +2,16 @@ import { SimError } from '../../sim/index.ts';
 import type { GuestProgram, ProgramEntry, ProgramModule } from '../runtime/program.ts';
 import type { StringEncoding } from './abi/transfer.ts';
 import { ComponentHost } from './component-host.ts';
-import type { HostFunctionRow, HostResourceRow } from './host-table.ts';
+import type { HostResourceRow } from './host-table.ts';
 import { hostImportName, type CoreFunctionName, type HostImport } from './link/host-import.ts';
 import { takeApart } from './program.ts';
-import { OFFERED_VERSION, hostFunction, hostResource } from './registry.ts';
+import { hostFunction, hostResource, type OfferedFunction } from './registry.ts';
 
 /** An import of a component together with what serves it. */
 export type BoundImport =
   | {
       readonly kind: 'function';
-      readonly row: HostFunctionRow;
+      readonly row: OfferedFunction;
       readonly encoding: StringEncoding;
       readonly realloc: CoreFunctionName | null;
     }
@@ -79,9 +79,7 @@ function bindImport(host: HostImport): BoundImport {
   const row = hostFunction(name);
   if (row === undefined) throw notOffered(host, `${host.interfaceName}#${host.name}`);
   const version = host.interfaceName.slice(host.interfaceName.indexOf('@') + 1);
-  if (!OFFERED_VERSION.test(version)) {
-    throw notOffered(host, `${name} of version ${version}, where 0.2.x is offered:`);
-  }
+  if (!row.versions.test(version)) throw notOffered(host, `${name} of version ${version}`);
   if (row.type.text !== host.type.text) {
     throw new SimError({
       code: 'guest/import',

@@ -11,6 +11,8 @@ export interface HostFunctionRow {
   readonly type: FunctionType;
   /** Whether it can make the guest wait. */
   readonly blocks: boolean;
+  /** What a call takes; null for what its interface's calls take. */
+  readonly costNs: number | null;
   run(host: WasiHost, values: readonly unknown[]): unknown;
 }
 
@@ -23,6 +25,10 @@ export interface HostResourceRow {
 export interface HostInterface {
   /** Without version: `wasi:io/streams`. */
   readonly name: string;
+  /** What a call takes unless its row says otherwise; moving bytes comes on top. */
+  readonly costNs: number;
+  /** Versions that are offered, if they are not those of WASI. */
+  readonly versions?: RegExp;
   readonly functions: readonly HostFunctionRow[];
   readonly resources: readonly HostResourceRow[];
 }
@@ -32,6 +38,7 @@ type Values<P extends readonly Type<unknown>[]> = { [K in keyof P]: ValueOf<P[K]
 interface RowOptions<P extends readonly Type<unknown>[], R> {
   readonly params: P;
   readonly result: Type<R>;
+  readonly costNs?: number | null;
   readonly run: (host: WasiHost, ...values: Values<P>) => R;
 }
 
@@ -56,20 +63,20 @@ type AnyRun = (host: WasiHost, ...values: readonly unknown[]) => unknown;
 function makeRow<P extends readonly Type<unknown>[]>(
   name: string,
   type: FunctionType,
-  blocks: boolean,
   run: (host: WasiHost, ...values: Values<P>) => unknown,
+  { blocks = false, costNs = null }: { blocks?: boolean; costNs?: number | null },
 ): HostFunctionRow {
   // The values come from lifting by `type`, whose parameters are those of `run`.
   const anyRun = run as unknown as AnyRun;
-  return { name, type, blocks, run: (host, values) => anyRun(host, ...values) };
+  return { name, type, blocks, costNs, run: (host, values) => anyRun(host, ...values) };
 }
 
 /** A function that never waits. */
 export function row<const P extends readonly Type<unknown>[], R>(
   name: string,
-  { params, result, run }: RowOptions<P, R>,
+  { params, result, costNs = null, run }: RowOptions<P, R>,
 ): HostFunctionRow {
-  return makeRow(name, functionType(params, result), false, run);
+  return makeRow(name, functionType(params, result), run, { costNs });
 }
 
 /** A function that may wait: it returns `BLOCKED` and is then called again. */
@@ -77,7 +84,7 @@ export function blockingRow<const P extends readonly Type<unknown>[], R>(
   name: string,
   { params, result, run }: BlockingRowOptions<P, R>,
 ): HostFunctionRow {
-  return makeRow(name, functionType(params, result), true, run);
+  return makeRow(name, functionType(params, result), run, { blocks: true });
 }
 
 /** A function without result. */
@@ -85,7 +92,7 @@ export function voidRow<const P extends readonly Type<unknown>[]>(
   name: string,
   { params, run }: VoidRowOptions<P>,
 ): HostFunctionRow {
-  return makeRow(name, functionType(params, null), false, run);
+  return makeRow(name, functionType(params, null), run, {});
 }
 
 /** A function without result that may wait. */
@@ -93,7 +100,7 @@ export function blockingVoidRow<const P extends readonly Type<unknown>[]>(
   name: string,
   { params, run }: BlockingVoidRowOptions<P>,
 ): HostFunctionRow {
-  return makeRow(name, functionType(params, null), true, run);
+  return makeRow(name, functionType(params, null), run, { blocks: true });
 }
 
 /** A resource; most hold nothing that must be given back. */

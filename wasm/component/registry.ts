@@ -1,5 +1,6 @@
 import type { HostFunctionRow, HostInterface, HostResourceRow } from './host-table.ts';
 import { ENVIRONMENT, EXIT, STDERR, STDIN, STDOUT, TERMINALS } from './wasi/cli.ts';
+import { MARKER } from './wasi/marker.ts';
 import { MONOTONIC_CLOCK, TIMEZONE, WALL_CLOCK } from './wasi/clocks.ts';
 import { FILESYSTEM_TYPES, PREOPENS } from './wasi/filesystem.ts';
 import { ERROR, POLL, STREAMS } from './wasi/io.ts';
@@ -9,7 +10,10 @@ import { INSECURE, INSECURE_SEED, RANDOM } from './wasi/random.ts';
 import { TCP, TCP_CREATE_SOCKET } from './wasi/tcp.ts';
 import { UDP, UDP_CREATE_SOCKET } from './wasi/udp.ts';
 
-/** Everything that the host offers to components: WASI 0.2, all of world wasi:cli/imports. */
+/** 0.2.0 and all that add to it. */
+const WASI_VERSIONS = /^0\.2\.\d+$/;
+
+/** Everything that the host offers to components: world wasi:cli/imports of WASI 0.2, and a marker. */
 export const HOST_INTERFACES: readonly HostInterface[] = [
   ENVIRONMENT,
   EXIT,
@@ -35,11 +39,22 @@ export const HOST_INTERFACES: readonly HostInterface[] = [
   TCP,
   UDP_CREATE_SOCKET,
   UDP,
+  MARKER,
 ];
 
-const FUNCTIONS: ReadonlyMap<string, HostFunctionRow> = new Map(
-  HOST_INTERFACES.flatMap(({ name, functions }) =>
-    functions.map((one) => [`${name}#${one.name}`, one] as const),
+/** A function of the table with what a call of it takes. */
+export interface OfferedFunction extends HostFunctionRow {
+  readonly costNs: number;
+  /** Versions of its interface that are offered. */
+  readonly versions: RegExp;
+}
+
+const FUNCTIONS: ReadonlyMap<string, OfferedFunction> = new Map(
+  HOST_INTERFACES.flatMap(({ name, costNs, versions, functions }) =>
+    functions.map((one) => {
+      const offered = { ...one, costNs: one.costNs ?? costNs, versions: versions ?? WASI_VERSIONS };
+      return [`${name}#${one.name}`, offered] as const;
+    }),
   ),
 );
 
@@ -48,7 +63,7 @@ const RESOURCES: ReadonlyMap<string, HostResourceRow> = new Map(
 );
 
 /** The function of that name, `wasi:io/poll#poll`. */
-export function hostFunction(name: string): HostFunctionRow | undefined {
+export function hostFunction(name: string): OfferedFunction | undefined {
   return FUNCTIONS.get(name);
 }
 
@@ -56,6 +71,3 @@ export function hostFunction(name: string): HostFunctionRow | undefined {
 export function hostResource(name: string): HostResourceRow | undefined {
   return RESOURCES.get(name);
 }
-
-/** Versions of the interfaces that are offered: 0.2.0 and all that add to it. */
-export const OFFERED_VERSION = /^0\.2\.\d+$/;

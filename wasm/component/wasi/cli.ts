@@ -1,3 +1,4 @@
+import { COST_NS } from '../../preview1/costs.ts';
 import { own } from '../abi/handles.ts';
 import { U8 } from '../abi/primitives.ts';
 import { tuple } from '../abi/products.ts';
@@ -9,6 +10,7 @@ import type { InputStream, OutputStream } from './resources.ts';
 
 export const ENVIRONMENT: HostInterface = {
   name: 'wasi:cli/environment',
+  costNs: COST_NS.clock,
   resources: [],
   functions: [
     row('get-environment', {
@@ -27,6 +29,7 @@ export const ENVIRONMENT: HostInterface = {
 
 export const EXIT: HostInterface = {
   name: 'wasi:cli/exit',
+  costNs: COST_NS.clock,
   resources: [],
   functions: [
     voidRow('exit', {
@@ -42,6 +45,7 @@ export const EXIT: HostInterface = {
 
 export const STDIN: HostInterface = {
   name: 'wasi:cli/stdin',
+  costNs: COST_NS.clock,
   resources: [],
   functions: [
     row('get-stdin', {
@@ -58,6 +62,7 @@ function consoleStream(descriptor: 1 | 2): OutputStream {
 
 export const STDOUT: HostInterface = {
   name: 'wasi:cli/stdout',
+  costNs: COST_NS.clock,
   resources: [],
   functions: [
     row('get-stdout', {
@@ -70,6 +75,7 @@ export const STDOUT: HostInterface = {
 
 export const STDERR: HostInterface = {
   name: 'wasi:cli/stderr',
+  costNs: COST_NS.clock,
   resources: [],
   functions: [
     row('get-stderr', {
@@ -84,16 +90,19 @@ export const STDERR: HostInterface = {
 export const TERMINALS: readonly HostInterface[] = [
   {
     name: 'wasi:cli/terminal-input',
+    costNs: COST_NS.clock,
     resources: [resourceRow(TERMINAL_INPUT)],
     functions: [],
   },
   {
     name: 'wasi:cli/terminal-output',
+    costNs: COST_NS.clock,
     resources: [resourceRow(TERMINAL_OUTPUT)],
     functions: [],
   },
   {
     name: 'wasi:cli/terminal-stdin',
+    costNs: COST_NS.clock,
     resources: [],
     functions: [
       row('get-terminal-stdin', {
@@ -105,6 +114,7 @@ export const TERMINALS: readonly HostInterface[] = [
   },
   ...['stdout', 'stderr'].map((name) => ({
     name: `wasi:cli/terminal-${name}`,
+    costNs: COST_NS.clock,
     resources: [],
     functions: [
       row(`get-terminal-${name}`, {

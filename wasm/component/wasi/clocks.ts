@@ -1,3 +1,4 @@
+import { COST_NS } from '../../preview1/costs.ts';
 import { own } from '../abi/handles.ts';
 import { BOOL, S32, U32, U64 } from '../abi/primitives.ts';
 import { record } from '../abi/products.ts';
@@ -26,6 +27,7 @@ function atInstant(atNs: bigint): Pollable {
 
 export const MONOTONIC_CLOCK: HostInterface = {
   name: 'wasi:clocks/monotonic-clock',
+  costNs: COST_NS.clock,
   resources: [],
   functions: [
     row('now', {
@@ -49,6 +51,7 @@ export const MONOTONIC_CLOCK: HostInterface = {
 
 export const WALL_CLOCK: HostInterface = {
   name: 'wasi:clocks/wall-clock',
+  costNs: COST_NS.clock,
   resources: [],
   functions: [
     row('now', {
@@ -63,6 +66,7 @@ export const WALL_CLOCK: HostInterface = {
 /** Every node lives in UTC. */
 export const TIMEZONE: HostInterface = {
   name: 'wasi:clocks/timezone',
+  costNs: COST_NS.clock,
   resources: [],
   functions: [
     row('display', {

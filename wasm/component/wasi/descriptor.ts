@@ -162,5 +162,5 @@ function openExisting(
 export function synchroniseWrite(host: WasiHost, inode: Inode, flags: number): number {
   const { fileIntegritySync, dataIntegritySync } = DESCRIPTOR_FLAG;
   if ((flags & (fileIntegritySync | dataIntegritySync)) === 0) return 0;
-  return host.files.synchronise(inode, (flags & fileIntegritySync) === 0);
+  return host.synchronise(inode, (flags & fileIntegritySync) === 0);
 }

@@ -127,7 +127,7 @@ export function synchronise(
   descriptor: Descriptor,
   dataOnly: boolean,
 ): FileOutcome<undefined> {
-  return outcomeOf(host.files.synchronise(descriptor.inode, dataOnly));
+  return outcomeOf(host.synchronise(descriptor.inode, dataOnly));
 }
 
 export function stat(host: WasiHost, inode: Inode): ValueOf<typeof DESCRIPTOR_STAT> {

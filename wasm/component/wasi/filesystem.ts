@@ -1,3 +1,4 @@
+import { COST_NS } from '../../preview1/costs.ts';
 import { ROOT } from '../../../sim/index.ts';
 import { borrow, own } from '../abi/handles.ts';
 import { BOOL, U64 } from '../abi/primitives.ts';
@@ -95,6 +96,7 @@ const DESCRIPTOR_ROWS: readonly HostFunctionRow[] = [
     run: (host, self) => outputStream(host, self, -1),
   }),
   row('[method]descriptor.advise', {
+    costNs: COST_NS.descriptor,
     params: [SELF, U64, U64, ADVICE],
     result: UNIT,
     run: (host, self) => (isDirectory(host, self) ? refuse('bad-descriptor') : DONE),
@@ -105,11 +107,13 @@ const DESCRIPTOR_ROWS: readonly HostFunctionRow[] = [
     run: (host, self) => file.synchronise(host, self, true),
   }),
   row('[method]descriptor.get-flags', {
+    costNs: COST_NS.descriptor,
     params: [SELF],
     result: result(DESCRIPTOR_FLAGS, FILE_ERROR),
     run: (_, self) => success(self.flags),
   }),
   row('[method]descriptor.get-type', {
+    costNs: COST_NS.descriptor,
     params: [SELF],
     result: result(file.DESCRIPTOR_TYPE, FILE_ERROR),
     run: (host, self) => success(file.typeOf(host, self.inode)),
@@ -148,11 +152,13 @@ const DESCRIPTOR_ROWS: readonly HostFunctionRow[] = [
     run: (host, self) => success(file.stat(host, self.inode)),
   }),
   row('[method]descriptor.is-same-object', {
+    costNs: COST_NS.descriptor,
     params: [SELF, SELF],
     result: BOOL,
     run: (_, self, other) => self.inode === other.inode,
   }),
   row('[method]descriptor.metadata-hash', {
+    costNs: COST_NS.descriptor,
     params: [SELF],
     result: result(file.METADATA_HASH, FILE_ERROR),
     run: (_, self) => success(file.metadataHash(self.inode)),
@@ -238,6 +244,7 @@ function release(host: WasiHost, { inode }: { readonly inode: number }): void {
 
 export const FILESYSTEM_TYPES: HostInterface = {
   name: 'wasi:filesystem/types',
+  costNs: COST_NS.file,
   resources: [resourceRow(DESCRIPTOR, release), resourceRow(DIRECTORY_ENTRY_STREAM, release)],
   functions: [
     ...DESCRIPTOR_ROWS,
@@ -258,6 +265,7 @@ export const FILESYSTEM_TYPES: HostInterface = {
 /** The node's whole file system is the one preopened directory. */
 export const PREOPENS: HostInterface = {
   name: 'wasi:filesystem/preopens',
+  costNs: COST_NS.descriptor,
   resources: [],
   functions: [
     row('get-directories', {

@@ -1,3 +1,4 @@
+import { COST_NS } from '../../preview1/costs.ts';
 import { BLOCKED, type Blocked } from '../abi/function.ts';
 import { borrow, own } from '../abi/handles.ts';
 import { BOOL, U32, U64 } from '../abi/primitives.ts';
@@ -26,6 +27,7 @@ const WRITE_RESULT = result(null, STREAM_ERROR);
 
 export const ERROR: HostInterface = {
   name: 'wasi:io/error',
+  costNs: COST_NS.descriptor,
   resources: [resourceRow(IO_ERROR)],
   functions: [
     row('[method]error.to-debug-string', {
@@ -38,6 +40,7 @@ export const ERROR: HostInterface = {
 
 export const POLL: HostInterface = {
   name: 'wasi:io/poll',
+  costNs: COST_NS.descriptor,
   resources: [resourceRow(POLLABLE)],
   functions: [
     row('[method]pollable.ready', {
@@ -65,6 +68,7 @@ export const POLL: HostInterface = {
 
 export const STREAMS: HostInterface = {
   name: 'wasi:io/streams',
+  costNs: COST_NS.file,
   resources: [resourceRow(INPUT_STREAM, dropInput), resourceRow(OUTPUT_STREAM, output.dropOutput)],
   functions: [
     row('[method]input-stream.read', {
@@ -91,11 +95,13 @@ export const STREAMS: HostInterface = {
       },
     }),
     row('[method]input-stream.subscribe', {
+      costNs: COST_NS.descriptor,
       params: [SELF_INPUT],
       result: own(POLLABLE),
       run: (_, stream) => inputPollable(stream),
     }),
     row('[method]output-stream.check-write', {
+      costNs: COST_NS.descriptor,
       params: [SELF_OUTPUT],
       result: COUNT_RESULT,
       run: output.checkWrite,
@@ -111,16 +117,19 @@ export const STREAMS: HostInterface = {
       run: output.blockingWrite,
     }),
     row('[method]output-stream.flush', {
+      costNs: COST_NS.descriptor,
       params: [SELF_OUTPUT],
       result: WRITE_RESULT,
       run: (_, stream) => output.flush(stream),
     }),
     row('[method]output-stream.blocking-flush', {
+      costNs: COST_NS.descriptor,
       params: [SELF_OUTPUT],
       result: WRITE_RESULT,
       run: (_, stream) => output.flush(stream),
     }),
     row('[method]output-stream.subscribe', {
+      costNs: COST_NS.descriptor,
       params: [SELF_OUTPUT],
       result: own(POLLABLE),
       run: (_, stream) => output.outputPollable(stream),

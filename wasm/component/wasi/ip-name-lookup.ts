@@ -1,3 +1,4 @@
+import { COST_NS } from '../../preview1/costs.ts';
 import { borrow, own } from '../abi/handles.ts';
 import { STRING } from '../abi/sequences.ts';
 import { option, result, success } from '../abi/sums.ts';
@@ -35,6 +36,7 @@ function nextAddress(stream: ResolveAddressStream): Outcome<IpAddress | null> {
 
 export const IP_NAME_LOOKUP: HostInterface = {
   name: 'wasi:sockets/ip-name-lookup',
+  costNs: COST_NS.file,
   resources: [resourceRow(RESOLVE_ADDRESS_STREAM)],
   functions: [
     row('resolve-addresses', {

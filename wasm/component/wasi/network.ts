@@ -1,3 +1,4 @@
+import { COST_NS } from '../../preview1/costs.ts';
 import { borrow, own } from '../abi/handles.ts';
 import { U16, U32, U8 } from '../abi/primitives.ts';
 import { record, tuple } from '../abi/products.ts';
@@ -78,6 +79,7 @@ export function isUnicast(address: number): boolean {
 
 export const NETWORK_INTERFACE: HostInterface = {
   name: 'wasi:sockets/network',
+  costNs: COST_NS.descriptor,
   resources: [resourceRow(NETWORK)],
   functions: [
     row('network-error-code', {
@@ -90,6 +92,7 @@ export const NETWORK_INTERFACE: HostInterface = {
 
 export const INSTANCE_NETWORK: HostInterface = {
   name: 'wasi:sockets/instance-network',
+  costNs: COST_NS.descriptor,
   resources: [],
   functions: [
     row('instance-network', {

@@ -1,3 +1,4 @@
+import { COST_NS } from '../../preview1/costs.ts';
 import { U64 } from '../abi/primitives.ts';
 import { tuple } from '../abi/products.ts';
 import { BYTES } from '../abi/sequences.ts';
@@ -21,6 +22,7 @@ function randomU64(host: WasiHost): bigint {
 
 export const RANDOM: HostInterface = {
   name: 'wasi:random/random',
+  costNs: COST_NS.descriptor,
   resources: [],
   functions: [
     row('get-random-bytes', { params: [U64], result: BYTES, run: randomBytes }),
@@ -31,6 +33,7 @@ export const RANDOM: HostInterface = {
 /** The same entropy: a decision each, as all that could have been otherwise is. */
 export const INSECURE: HostInterface = {
   name: 'wasi:random/insecure',
+  costNs: COST_NS.descriptor,
   resources: [],
   functions: [
     row('get-insecure-random-bytes', { params: [U64], result: BYTES, run: randomBytes }),
@@ -40,6 +43,7 @@ export const INSECURE: HostInterface = {
 
 export const INSECURE_SEED: HostInterface = {
   name: 'wasi:random/insecure-seed',
+  costNs: COST_NS.descriptor,
   resources: [],
   functions: [
     row('insecure-seed', {

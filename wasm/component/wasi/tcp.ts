@@ -1,3 +1,4 @@
+import { COST_NS } from '../../preview1/costs.ts';
 import { borrow, own } from '../abi/handles.ts';
 import { BOOL, U64 } from '../abi/primitives.ts';
 import { tuple } from '../abi/products.ts';
@@ -32,6 +33,7 @@ function setBacklog(host: WasiHost, { socket }: SocketHandle, value: bigint): Ou
 
 export const TCP_CREATE_SOCKET: HostInterface = {
   name: 'wasi:sockets/tcp-create-socket',
+  costNs: COST_NS.file,
   resources: [],
   functions: [
     row('create-tcp-socket', {
@@ -44,6 +46,7 @@ export const TCP_CREATE_SOCKET: HostInterface = {
 
 export const TCP: HostInterface = {
   name: 'wasi:sockets/tcp',
+  costNs: COST_NS.file,
   resources: [resourceRow(TCP_SOCKET, (host, { socket }) => host.releaseSocket(socket))],
   functions: [
     row('[method]tcp-socket.start-bind', {
@@ -82,32 +85,38 @@ export const TCP: HostInterface = {
       run: connection.accept,
     }),
     row('[method]tcp-socket.local-address', {
+      costNs: COST_NS.descriptor,
       params: [SELF],
       result: ADDRESS_RESULT,
       run: connection.localAddress,
     }),
     row('[method]tcp-socket.remote-address', {
+      costNs: COST_NS.descriptor,
       params: [SELF],
       result: ADDRESS_RESULT,
       run: connection.remoteAddress,
     }),
     row('[method]tcp-socket.is-listening', {
+      costNs: COST_NS.descriptor,
       params: [SELF],
       result: BOOL,
       run: (host, { socket }) => host.socket(socket).state === 'listening',
     }),
     row('[method]tcp-socket.address-family', {
+      costNs: COST_NS.descriptor,
       params: [SELF],
       result: ADDRESS_FAMILY,
       run: () => 'ipv4' as const,
     }),
     row('[method]tcp-socket.set-listen-backlog-size', {
+      costNs: COST_NS.descriptor,
       params: [SELF, U64],
       result: UNIT_RESULT,
       run: setBacklog,
     }),
     ...TCP_OPTIONS,
     row('[method]tcp-socket.subscribe', {
+      costNs: COST_NS.descriptor,
       params: [SELF],
       result: own(POLLABLE),
       run: (_, { socket }): Pollable => ({ on: 'tcp', socket }),

@@ -1,3 +1,4 @@
+import { COST_NS } from '../../preview1/costs.ts';
 import { borrow, own } from '../abi/handles.ts';
 import { U64 } from '../abi/primitives.ts';
 import { tuple } from '../abi/products.ts';
@@ -69,6 +70,7 @@ function release(host: WasiHost, { socket }: SocketHandle): void {
 
 export const UDP_CREATE_SOCKET: HostInterface = {
   name: 'wasi:sockets/udp-create-socket',
+  costNs: COST_NS.file,
   resources: [],
   functions: [
     row('create-udp-socket', {
@@ -81,6 +83,7 @@ export const UDP_CREATE_SOCKET: HostInterface = {
 
 export const UDP: HostInterface = {
   name: 'wasi:sockets/udp',
+  costNs: COST_NS.file,
   resources: [
     resourceRow(UDP_SOCKET, release),
     resourceRow(INCOMING_DATAGRAMS, release),
@@ -103,22 +106,26 @@ export const UDP: HostInterface = {
       run: openStreams,
     }),
     row('[method]udp-socket.local-address', {
+      costNs: COST_NS.descriptor,
       params: [SELF],
       result: ADDRESS_RESULT,
       run: localAddress,
     }),
     row('[method]udp-socket.remote-address', {
+      costNs: COST_NS.descriptor,
       params: [SELF],
       result: ADDRESS_RESULT,
       run: remoteAddress,
     }),
     row('[method]udp-socket.address-family', {
+      costNs: COST_NS.descriptor,
       params: [SELF],
       result: ADDRESS_FAMILY,
       run: () => 'ipv4' as const,
     }),
     ...UDP_OPTIONS,
     row('[method]udp-socket.subscribe', {
+      costNs: COST_NS.descriptor,
       params: [SELF],
       result: own(POLLABLE),
       run: (): Pollable => ({ on: 'always' }),
@@ -129,11 +136,13 @@ export const UDP: HostInterface = {
       run: receive,
     }),
     row('[method]incoming-datagram-stream.subscribe', {
+      costNs: COST_NS.descriptor,
       params: [borrow(INCOMING_DATAGRAMS)],
       result: own(POLLABLE),
       run: (_, { socket }) => onSocket(socket, 'read'),
     }),
     row('[method]outgoing-datagram-stream.check-send', {
+      costNs: COST_NS.descriptor,
       params: [borrow(OUTGOING_DATAGRAMS)],
       result: result(U64, NETWORK_ERROR),
       run: checkSend,
@@ -144,6 +153,7 @@ export const UDP: HostInterface = {
       run: send,
     }),
     row('[method]outgoing-datagram-stream.subscribe', {
+      costNs: COST_NS.descriptor,
       params: [borrow(OUTGOING_DATAGRAMS)],
       result: own(POLLABLE),
       run: (_, { socket }) => onSocket(socket, 'write'),

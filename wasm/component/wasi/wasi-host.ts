@@ -1,4 +1,5 @@
 import type { GuestPort, Interest, VirtualNs, Wait } from '../../../sim/index.ts';
+import { COST_NS } from '../../preview1/costs.ts';
 import type { HostContext } from '../../runtime/host-context.ts';
 import { BLOCKED, type Blocked } from '../abi/function.ts';
 import { HandleTable } from '../abi/handle-table.ts';
@@ -13,6 +14,8 @@ import type { SocketRecord } from './socket-record.ts';
 export class WasiHost {
   readonly context: HostContext;
   readonly handles = new HandleTable();
+  /** What the present call takes on top of its usual cost. */
+  extraNs: VirtualNs = 0;
   private records = new Map<number, SocketRecord>();
 
   constructor(context: HostContext) {
@@ -34,6 +37,12 @@ export class WasiHost {
   /** Ends the guest for a misuse that WASI says traps. */
   trap(message: string): never {
     return this.context.trap('wasi-misuse', message);
+  }
+
+  /** Makes a file durable; the present call takes as long as that does. */
+  synchronise(inode: number, dataOnly: boolean): number {
+    this.extraNs += COST_NS.synchronise;
+    return this.files.synchronise(inode, dataOnly);
   }
 
   /** Takes the record of a socket that was opened. */
