@@ -75,6 +75,8 @@ export class Wasi implements HostContext {
   waitStartNs: VirtualNs = 0;
   /** Waits of the last call. */
   waits: Wait[] = [];
+  /** What the other nodes do whenever anything happens in the network. */
+  peersAct: () => void = () => undefined;
   readonly data = new Uint8Array(MEMORY_BYTES).fill(FILLER);
   private readonly options: WasiOptions;
   private readonly shadow = this.data.slice();
@@ -85,7 +87,8 @@ export class Wasi implements HostContext {
   constructor(options: WasiOptions = {}) {
     this.options = options;
     const nodes = ['lone', ...(options.peers ?? [])];
-    this.loop = new NetLoop({ nodes, links: mesh(nodes.length) });
+    const peers = { act: () => this.peersAct(), capture: () => null, restore: () => undefined };
+    this.loop = new NetLoop({ nodes, links: mesh(nodes.length), programs: [peers] });
     this.port = new TestPort(this.loop, options.args ?? ['lone'], options.env ?? []);
     this.preview1 = new Preview1(this, options);
   }
@@ -146,7 +149,7 @@ export class Wasi implements HostContext {
 
   /** Makes a call to its end; waits pass as they would in the world. Returns the errno. */
   call(name: string, ...args: (number | bigint)[]): number {
-    return this.make(this.function(name), args);
+    return this.make(() => this.function(name), args);
   }
 
   /** The same, with the name of the errno. */
@@ -160,13 +163,14 @@ export class Wasi implements HostContext {
     return found;
   }
 
-  make(method: (...args: (number | bigint)[]) => unknown, args: (number | bigint)[]): number {
+  /** Makes a call of what `find` gives, which is asked anew after each wait. */
+  make(find: () => (...args: (number | bigint)[]) => unknown, args: (number | bigint)[]): number {
     this.waits = [];
     this.waitStartNs = this.port.nowNs;
     this.resumed = null;
     for (;;) {
       const before = this.port.calls.length;
-      const result = method(...args);
+      const result = find()(...args);
       this.checkTouched();
       if (this.wait === null) {
         this.scratch = SCRATCH;
