@@ -10,6 +10,8 @@ export class Body {
   locals: ValueType[] = [];
   paramCount = 0;
   type: FunctionType = { params: [], results: [], key: '>' };
+  /** Offsets of the instructions that count as executed; null when all do. */
+  counted: ReadonlySet<number> | null = null;
   /** Source range of the local declarations. */
   localsStart = 0;
   codeStart = 0;
@@ -18,6 +20,7 @@ export class Body {
   start = new Uint32Array(1024);
   end = new Uint32Array(1024);
   a = new Int32Array(1024);
+  /** Second immediate; of drop, select and ref.is_null the operand's type. */
   b = new Uint32Array(1024);
   /** block, loop, if, try: the next clause or end. else, catch: the same. end: the opener, or -1. */
   peer = new Int32Array(1024);

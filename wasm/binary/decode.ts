@@ -44,6 +44,7 @@ export class BodyDecoder {
     const { body, reader } = this;
     body.reset();
     body.type = type;
+    body.counted = this.module.countedOffsets.get(range.start) ?? null;
     this.wantsStacks = wantsStacks;
     this.height = 0;
     this.dead = false;
@@ -186,7 +187,7 @@ export class BodyDecoder {
         this.pop(this.globalType(a), index);
         return;
       case OP.drop:
-        this.popAny(index);
+        this.body.b[index] = this.popAny(index);
         return;
       default:
         if (op >= 0xd0 && op <= 0xd2) this.reference(op, index);
@@ -230,7 +231,9 @@ export class BodyDecoder {
       if (a >= this.module.functions.length) throw this.fail('there is no such function');
       this.push(TYPE.funcref, index);
     } else {
-      if (!isReference(this.popAny(index))) throw this.fail('an operand has the wrong type');
+      const type = this.popAny(index);
+      if (!isReference(type)) throw this.fail('an operand has the wrong type');
+      this.body.b[index] = type;
       this.push(TYPE.i32, index);
     }
   }
@@ -373,6 +376,7 @@ export class BodyDecoder {
     if (op === OP.select ? isReference(first) : first !== this.reader.a) {
       throw this.fail('an operand has the wrong type');
     }
+    this.body.b[index] = first;
     this.push(first, index);
   }
 

@@ -27,8 +27,13 @@ export interface ParsedModule {
   /** Of the module-defined functions. */
   readonly bodies: Range[];
   readonly customs: CustomSection[];
-  /** Offset of the export, start, and code sections' heads, for messages. */
+  /** Offset of each section's head, for messages. */
   readonly sectionOffsets: ReadonlyMap<number, number>;
+  /**
+   * Of bodies that were rewritten, by their start: the offsets of the instructions that count as
+   * executed. In all other bodies every instruction does.
+   */
+  readonly countedOffsets: ReadonlyMap<number, ReadonlySet<number>>;
 }
 
 /** Bytes `start .. end` of the module. */

@@ -112,6 +112,7 @@ function emptyModule(bytes: Uint8Array, sectionOffsets: Map<number, number>): Pa
     bodies: [],
     customs: [],
     sectionOffsets,
+    countedOffsets: new Map(),
   };
 }
 

@@ -84,6 +84,7 @@ export function buildPlan(
     emptyElements: empty.elements,
     target: (index) => thunks.get(index) ?? index,
     resumeTable: module.tables.length,
+    references: new Set(),
     openTables: open,
     ...stateSlices(options),
     memoryShift: module.memories.length > 0 ? RESERVE_BYTES : 0,

@@ -105,7 +105,11 @@ export class FastEmitter extends Emitter {
       case OP.block:
       case OP.loop:
       case OP.if:
+      case OP.tryTable:
         this.open(index, op);
+        return;
+      case OP.throw:
+        this.throw(index);
         return;
       case OP.else:
         code.else();
@@ -114,6 +118,9 @@ export class FastEmitter extends Emitter {
       case OP.end:
         if (body.peer[index] < 0) {
           return;
+        }
+        if (body.op[body.peer[index]] === OP.tryTable) {
+          this.catchClauses(body.peer[index], (label) => code.br(label + 1));
         }
         this.nesting -= 1;
         this.bases.pop();
@@ -150,7 +157,8 @@ export class FastEmitter extends Emitter {
     const type = body.blockType(index);
     const base = body.height[index] - type.params.length - (op === OP.if ? 1 : 0);
     if (sites?.inBlock(body, index)) this.spill(sites.firstIn(body, index), index, base);
-    this.raw(index);
+    if (op === OP.tryTable) this.openTry(type);
+    else this.raw(index);
     this.nesting += 1;
     this.bases.push(base);
     if (op !== OP.loop || f.fuel === null) {

@@ -1,10 +1,10 @@
 import { OP } from '../binary/opcodes.ts';
-import { functionType, TYPE, type FunctionType } from '../binary/types.ts';
+import { functionType, isReference, TYPE, type FunctionType } from '../binary/types.ts';
 import { ByteWriter } from '../binary/writer.ts';
 import { Emitter, type FunctionPlan } from './emitter.ts';
 import { keepsTableIndex, type Frames, type SaveList } from './frames.ts';
 import { CONTROL } from './layout.ts';
-import { mappedFunction } from './module-plan.ts';
+import { mappedFunction, referenceTable } from './module-plan.ts';
 import type { Sites, Stop } from './sites.ts';
 
 /** A block of the original that is open in the output. */
@@ -106,8 +106,13 @@ export class SlowEmitter extends Emitter {
   private restore(list: SaveList): void {
     const { code, f } = this;
     for (const { local, type, offset } of list.values) {
-      code.localGet(f.baseLocal);
-      code.loadValue(type, offset);
+      if (isReference(type)) {
+        this.referenceSlot(offset);
+        code.opIndex(OP.tableGet, referenceTable(this.plan, type));
+      } else {
+        code.localGet(f.baseLocal);
+        code.loadValue(type, offset);
+      }
       code.localSet(local);
     }
     code.localGet(f.baseLocal);
@@ -200,7 +205,11 @@ export class SlowEmitter extends Emitter {
       case OP.block:
       case OP.loop:
       case OP.if:
+      case OP.tryTable:
         this.openBlock(index, op);
+        return;
+      case OP.throw:
+        this.throw(index);
         return;
       case OP.else: {
         code.else();
@@ -242,6 +251,7 @@ export class SlowEmitter extends Emitter {
     const base = body.height[index] - own;
     const hasSites = this.sites.inBlock(body, index);
     if (hasSites) this.enterStop(index, op, base, type);
+    else if (op === OP.tryTable) this.openTry(type);
     else this.raw(index);
     const position = this.nesting;
     this.nesting += 1;
@@ -270,8 +280,12 @@ export class SlowEmitter extends Emitter {
     this.popTo(site, base, this.top().base);
     this.passStop();
     if (op === OP.if) this.ifCondition(index, condition);
-    code.byte(op);
-    this.blockType(functionType([], type.results));
+    const bare = functionType([], type.results);
+    if (op === OP.tryTable) this.openTry(bare);
+    else {
+      code.byte(op);
+      this.blockType(bare);
+    }
   }
 
   /** The branch that holds the waiting site, or what the guest computed. */
@@ -310,6 +324,9 @@ export class SlowEmitter extends Emitter {
     const { body, code, f } = this;
     const block = this.open.pop();
     if (!block) return;
+    if (body.op[block.opener] === OP.tryTable) {
+      this.catchClauses(block.opener, (label) => this.leaveHandler(label));
+    }
     code.end();
     this.nesting -= 1;
     const outer = this.top();
@@ -357,6 +374,12 @@ export class SlowEmitter extends Emitter {
     code.brIf(this.labelOf(block));
     params.forEach((type, item) => code.localGet(f.locals.slot(block.base + item, type)));
     this.chargeAfter(index);
+  }
+
+  private leaveHandler(label: number): void {
+    const block = this.target(label);
+    if (this.isLoweredLoop(block)) this.setParams(block);
+    this.code.br(this.labelOf(block));
   }
 
   private setParams(block: OpenBlock): void {

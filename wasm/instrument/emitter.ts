@@ -1,14 +1,14 @@
 import type { Body } from '../binary/body.ts';
 import { IMMEDIATE, OP, OPCODE_IMMEDIATES } from '../binary/opcodes.ts';
 import { CodeWriter } from './code-writer.ts';
-import type { FunctionType } from '../binary/types.ts';
+import { isReference, type FunctionType } from '../binary/types.ts';
 import type { DirtyPlan } from './dirty.ts';
 import { emitMark } from './dirty.ts';
 import type { Frames } from './frames.ts';
 import type { FuelPlan } from './fuel.ts';
 import { CONTROL, CONTROL_BASE, FUEL_MIN, RESERVE_PAGES } from './layout.ts';
 import type { LocalSpace } from './locals.ts';
-import { mappedFunction, referenceIndex, type ModulePlan } from './module-plan.ts';
+import { mappedFunction, referenceIndex, referenceTable, type ModulePlan } from './module-plan.ts';
 import { emitCanonical, type NanPlan } from './nan.ts';
 import type { Sites } from './sites.ts';
 
@@ -212,6 +212,12 @@ export class Emitter {
       code.call(plan.helpers.get('push') ?? -1);
       code.localSet(f.baseLocal);
       for (const { local, type, offset, canonical } of list.values) {
+        if (isReference(type)) {
+          this.referenceSlot(offset);
+          code.localGet(local);
+          code.opIndex(OP.tableSet, referenceTable(plan, type));
+          continue;
+        }
         code.localGet(f.baseLocal);
         code.localGet(local);
         if (canonical !== 0) emitCanonical(code, f.locals, canonical);
@@ -221,6 +227,16 @@ export class Emitter {
       code.zeros(this.body.type.results);
     }
     code.end();
+  }
+
+  /** Pushes the index under which a reference of the current frame is saved. */
+  protected referenceSlot(offset: number): void {
+    const { code, f } = this;
+    code.localGet(f.baseLocal);
+    code.i32Const(offset);
+    code.byte(OP.i32Add);
+    code.i32Const(REFERENCE_SHIFT);
+    code.byte(OP.i32ShrU);
   }
 
   /** An instruction without special control flow, and what it carries with it. */
@@ -332,6 +348,39 @@ export class Emitter {
     if (dirty !== null && dirty.tee[index] >= 0) this.code.localTee(dirty.tee[index]);
   }
 
+  /** Opens a try_table as the older `try`, which every engine has. */
+  protected openTry(type: FunctionType): void {
+    this.code.byte(OP.try);
+    this.blockType(type);
+  }
+
+  /**
+   * The clauses of the try_table that began at `opener`; `leave(label)` branches to a label that is
+   * counted from outside. The counters are those of the frame that catches.
+   */
+  protected catchClauses(opener: number, leave: (label: number) => void): void {
+    const { body, code, f } = this;
+    const from = body.b[opener];
+    for (let clause = 0; clause < body.labels[from]; clause += 1) {
+      code.opIndex(OP.catch, body.labels[from + 2 + clause * 3]);
+      if (f.fuel !== null && !f.constantFuel) this.loadFuel();
+      if (f.depthBytes > 0) {
+        code.i32Const(0);
+        code.localGet(f.depthLocal);
+        code.i32Const(f.depthBytes);
+        code.byte(OP.i32Sub);
+        code.access(OP.i32Store, 2, CONTROL_BASE + 4 * CONTROL.depth);
+      }
+      leave(body.labels[from + 3 + clause * 3]);
+    }
+  }
+
+  /** Whoever catches takes the counter from memory. */
+  protected throw(index: number): void {
+    if (!this.f.constantFuel) this.storeFuel();
+    this.raw(index);
+  }
+
   /** A tail call: the frame is gone before the callee runs. */
   protected tailCall(index: number): void {
     const { body, code, plan } = this;
@@ -341,3 +390,6 @@ export class Emitter {
     } else this.raw(index);
   }
 }
+
+/** A reference takes 8 bytes of a frame (REFERENCE_BYTES). */
+const REFERENCE_SHIFT = 3;

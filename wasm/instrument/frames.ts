@@ -1,7 +1,6 @@
 import type { Body } from '../binary/body.ts';
-import { refused } from '../binary/errors.ts';
 import { OP } from '../binary/opcodes.ts';
-import { TYPE, typeBytes, typeName, type ValueType } from '../binary/types.ts';
+import { isReference, TYPE, typeBytes, type ValueType } from '../binary/types.ts';
 import type { Liveness } from './liveness.ts';
 import type { LocalSpace } from './locals.ts';
 import type { ModulePlan } from './module-plan.ts';
@@ -47,6 +46,9 @@ export function argumentCount(plan: ModulePlan, body: Body, index: number): numb
       return 0;
   }
 }
+
+/** A reference takes this much of a frame; it stands in a table at the address over this. */
+export const REFERENCE_BYTES = 8;
 
 /** Lists that are compared with a site's before it gets its own. */
 const CANDIDATES_MAX = 24;
@@ -95,7 +97,7 @@ export class Frames {
     const { body } = this;
     const needed: Needed[] = [];
     const add = (local: number, type: ValueType): void => {
-      if (typeBytes(type) === 0) throw this.reference(index, type);
+      if (isReference(type)) this.plan.references.add(type);
       needed.push({ local, type, canonical: parts.nan?.deferred[local] ?? 0 });
     };
     for (const local of parts.liveness.liveAt(index)) {
@@ -147,21 +149,14 @@ export class Frames {
     let offset = FRAME_HEADER_BYTES;
     const values: SavedValue[] = [];
     for (const value of need) {
+      if (isReference(value.type)) offset = (offset + 7) & ~7;
       values.push({ ...value, offset });
-      offset += typeBytes(value.type);
+      offset += typeBytes(value.type) || REFERENCE_BYTES;
     }
     const list = { index: this.lists.length, values, bytes: (offset + 7) & ~7 };
     this.lists.push(list);
     if (list.bytes > this.bytesMax) this.bytesMax = list.bytes;
     return list;
-  }
-
-  private reference(index: number, type: ValueType): Error {
-    return refused(
-      index < 0 ? this.body.codeStart : this.body.start[index],
-      `a ${typeName(type)} that lives across a call that may suspend`,
-      'keep references in tables, or make the call in a function of its own',
-    );
   }
 }
 

@@ -136,7 +136,9 @@ class BlockBuilder {
   private visit(index: number): void {
     const { body } = this;
     const op = body.op[index];
-    if (!isMarker(op)) this.blocks[this.blocks.length - 1].cost += 1;
+    if (!isMarker(op) && (body.counted?.has(body.start[index]) ?? true)) {
+      this.blocks[this.blocks.length - 1].cost += 1;
+    }
     switch (op) {
       case OP.loop:
         this.finish(END.fall, NOWHERE);
@@ -255,7 +257,8 @@ function leaves(op: number): boolean {
   }
 }
 
-function isMarker(op: number): boolean {
+/** Instructions that only mark structure; they cost nothing. */
+export function isMarker(op: number): boolean {
   switch (op) {
     case OP.block:
     case OP.loop:

@@ -8,6 +8,7 @@ import { functionType, isReference, type FunctionType } from '../binary/types.ts
 import { ByteWriter } from '../binary/writer.ts';
 import { ADDED_IMPORTS, buildPlan, guestPagesMax } from './build-plan.ts';
 import { surveyModule, type Survey } from './call-graph.ts';
+import { lowerExceptions } from './exceptions.ts';
 import { usedFeatures } from './features.ts';
 import { savedGlobals, savedGlobalsBytes, type HelperFunction } from './helpers.ts';
 import {
@@ -59,8 +60,10 @@ export function instrument(
   if (!WebAssembly.validate(binary) && !features.some((name) => LOWERED_FEATURES.has(name))) {
     throw malformed(0, 'the engine does not accept it');
   }
+  const usesExceptions = features.includes('exceptions-legacy') || features.includes('exnref');
+  const flat = usesExceptions ? lowerExceptions(parsed) : parsed;
   const suspending = suspendingImports(parsed, options, suspends);
-  const { module, targets } = addThunks(parsed, suspending, first.referenced);
+  const { module, targets } = addThunks(flat, suspending, first.referenced);
   const survey = module === parsed ? first : withThunks(module, first);
   const preparation = buildPlan(module, survey, { options, suspending, thunks: targets });
   const assembly = new Assembly(preparation.plan, preparation.helpers);
@@ -234,7 +237,13 @@ class Assembly {
       const index = plan.helpers.get(name);
       if (index !== undefined) list.push({ name: `athanor:${name}`, kind: KIND.function, index });
     }
-    if (survey.tablesMutate || this.hasReferenceGlobals()) this.exportFunctions(list);
+    if (plan.references.size > 0) {
+      const { functions, externs } = SAVED_REFERENCES;
+      list.push({ name: functions, kind: KIND.table, index: plan.resumeTable + 1 });
+      list.push({ name: externs, kind: KIND.table, index: plan.resumeTable + 2 });
+    }
+    if (survey.tablesMutate || plan.references.size > 0 || this.hasReferenceGlobals())
+      this.exportFunctions(list);
     return list;
   }
 
@@ -313,6 +322,7 @@ class Assembly {
         type,
         mutates: survey.tablesMutate || index < module.importedTableCount,
       })),
+      savedReferences: plan.references.size > 0 ? SAVED_REFERENCES : null,
       functionExports: this.functionExports,
     };
   }
@@ -346,6 +356,7 @@ class Assembly {
   }
 }
 
+const SAVED_REFERENCES = { functions: 'athanor:functions', externs: 'athanor:externs' };
 const OUR_MEMORY = 'athanor:memory';
 
 function section(out: ByteWriter, id: number, content: ByteWriter): void {

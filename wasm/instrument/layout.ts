@@ -68,6 +68,11 @@ export interface Layout {
   readonly globals: readonly GlobalLayout[];
   readonly tables: readonly TableLayout[];
   /**
+   * Export names of the tables that hold the references in saved frames (entry: address / 8), or
+   * null when no frame can hold any. An image of a suspended guest must include them.
+   */
+  readonly savedReferences: { readonly functions: string; readonly externs: string } | null;
+  /**
    * Exports `athanor:function:<index>` of every function that a table or a reference may hold; filled
    * only when some table or reference global mutates. Key: index in the plain module.
    */

@@ -1,5 +1,5 @@
 import type { ParsedModule } from '../binary/module.ts';
-import { functionType, type FunctionType } from '../binary/types.ts';
+import { functionType, TYPE, type FunctionType, type ValueType } from '../binary/types.ts';
 import type { HotSet, Survey } from './call-graph.ts';
 import type { InstrumentOptions } from './options.ts';
 
@@ -27,6 +27,8 @@ export interface ModulePlan {
   target(index: number): number;
   /** Output index of the table of slow copies. */
   readonly resumeTable: number;
+  /** Reference types that some frame saves; filled while code is written. */
+  readonly references: Set<ValueType>;
   /** Tables are shared with other modules: their functions are entered through wrappers. */
   readonly openTables: boolean;
   /** Where this module's segment flags and globals are saved. */
@@ -43,6 +45,11 @@ export interface ModulePlan {
 /** The output index of a function of the input. */
 export function mappedFunction(plan: ModulePlan, index: number): number {
   return index < plan.module.importedFunctionCount ? index : index + plan.addedImportCount;
+}
+
+/** The table in which references of a type are saved: one of the two behind the resume table. */
+export function referenceTable(plan: ModulePlan, type: ValueType): number {
+  return plan.resumeTable + (type === TYPE.funcref ? 1 : 2);
 }
 
 /** The output index that a reference to a function names. */

@@ -94,7 +94,7 @@ export function writeTables(plan: ModulePlan, resumeSlots: number): ByteWriter {
   const { module } = plan;
   const own = module.tables.slice(module.importedTableCount);
   const writer = new ByteWriter();
-  writer.u32(own.length + 1);
+  writer.u32(own.length + 1 + (plan.references.size > 0 ? 2 : 0));
   for (const { type, min, max } of own) {
     writer.byte(type);
     writer.byte(max < 0 ? 0 : 1);
@@ -105,6 +105,14 @@ export function writeTables(plan: ModulePlan, resumeSlots: number): ByteWriter {
   writer.byte(1);
   writer.u32(resumeSlots);
   writer.u32(resumeSlots);
+  if (plan.references.size === 0) return writer;
+  for (const type of [TYPE.funcref, TYPE.externref]) {
+    const size = plan.references.has(type) ? SHADOW_STACK_TOP >> 3 : 0;
+    writer.byte(type);
+    writer.byte(1);
+    writer.u32(size);
+    writer.u32(size);
+  }
   return writer;
 }
 

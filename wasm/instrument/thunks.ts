@@ -27,6 +27,7 @@ export function addThunks(
   const writer = new ByteWriter(module.bytes.length + wanted.size * 32);
   writer.copy(module.bytes);
   const functions = [...module.functions];
+  const countedOffsets = new Map(module.countedOffsets);
   const bodies: Range[] = [...module.bodies];
   for (const index of [...wanted].sort((a, b) => a - b)) {
     const entry = module.functions[index];
@@ -40,8 +41,12 @@ export function addThunks(
     writer.u32(index);
     writer.byte(OP.end);
     bodies.push({ start, end: writer.length });
+    countedOffsets.set(start, new Set());
     targets.set(index, functions.length);
     functions.push(entry);
   }
-  return { module: { ...module, functions, bodies, bytes: writer.view() }, targets };
+  return {
+    module: { ...module, functions, bodies, countedOffsets, bytes: writer.view() },
+    targets,
+  };
 }

@@ -1,5 +1,4 @@
 import type { Body } from '../binary/body.ts';
-import { refused } from '../binary/errors.ts';
 import { OP } from '../binary/opcodes.ts';
 import { TYPE } from '../binary/types.ts';
 import { DirtyPlan } from './dirty.ts';
@@ -30,7 +29,6 @@ export function transformFunction(
 ): TransformedFunction {
   const hot = plan.hot.functions[options.index] === 1;
   const anywhere = plan.options.suspend === 'anywhere';
-  if (hot) refuseTry(body);
   const locals = new LocalSpace(body.locals, body.paramCount);
   const isSite = hot ? siteTest(plan, body) : (): boolean => false;
   const fuel = plan.options.fuel ? new FuelPlan(body) : null;
@@ -92,11 +90,6 @@ function siteTest(plan: ModulePlan, body: Body): (index: number) => boolean {
         return false;
     }
   };
-}
-
-function refuseTry(body: Body): void {
-  if (!body.hasTry) return;
-  throw refused(body.codeStart, 'exceptions in a function that may suspend', 'not yet supported');
 }
 
 /** Whether anything in the body can make a NaN. */
