@@ -10,6 +10,12 @@ export interface InstanceImage {
   readonly memoryBytes: number;
   readonly tables: readonly { readonly exportName: string; readonly entries: readonly unknown[] }[];
   readonly references: readonly { readonly exportName: string; readonly value: unknown }[];
+  /** References in the saved frames: the tables' entries from `from` on. */
+  readonly frames: readonly {
+    readonly exportName: string;
+    readonly from: number;
+    readonly entries: readonly unknown[];
+  }[];
 }
 
 /** A reference that holds in any instance: functions by their index in the plain module. */
@@ -70,13 +76,23 @@ export function captureImage(exports: Exports, layout: Layout): InstanceImage {
   const memory = new Uint8Array(memoryOf(exports, layout.memory.exportName).buffer);
   const { shadowStackTop, controlBase, dirtyMapBase, guestBaseBytes } = layout;
   const shadowSp = new Int32Array(memory.buffer, controlBase)[CONTROL.shadowSp];
+  const from = shadowSp >> 3;
+  const saved = layout.savedReferences;
+  const frames = (saved ? [saved.functions, saved.externs] : []).map((exportName) => {
+    const table = tableOf(exports, exportName);
+    const length = Math.max(0, table.length - from);
+    const entries = Array.from({ length }, (_, at) =>
+      toToken(exports, layout, table.get(from + at)),
+    );
+    return { exportName, from, entries };
+  });
   const ranges = [
     [shadowSp, shadowStackTop],
     [controlBase, dirtyMapBase],
     [guestBaseBytes, memory.length],
   ];
   const parts = ranges.map(([from, to]) => ({ address: from, bytes: memory.slice(from, to) }));
-  return { parts, memoryBytes: memory.length, tables, references };
+  return { parts, memoryBytes: memory.length, tables, references, frames };
 }
 
 /** Puts an image into a fresh instance of the same module. */
@@ -92,6 +108,12 @@ export function restoreImage(exports: Exports, layout: Layout, image: InstanceIm
     if (table.length < entries.length) table.grow(entries.length - table.length);
     entries.forEach((entry, index) => {
       table.set(index, fromToken(exports, entry));
+    });
+  }
+  for (const frame of image.frames) {
+    const table = tableOf(exports, frame.exportName);
+    frame.entries.forEach((entry, at) => {
+      table.set(frame.from + at, fromToken(exports, entry));
     });
   }
   for (const { exportName, value } of image.references) {
