@@ -31,7 +31,7 @@ function sink(stream: NodeJS.WriteStream): Sink {
   return {
     write: (text) => void stream.write(text),
     writeBytes: (bytes) => void stream.write(bytes),
-    isTerminal: stream.isTTY === true,
+    isTerminal: stream.isTTY,
     columns: stream.columns ?? 100,
   };
 }

@@ -51,7 +51,7 @@ export async function runCommandLine(args: readonly string[], host: Host): Promi
     else await program.parseAsync(args, { from: 'user' });
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT_USAGE;
-    reportError(error, host, errorFormat(program, host));
+    reportError(error, host, errorFormat(program));
     return exitCodeOf(error);
   }
   return exitCode;
@@ -106,9 +106,10 @@ function addCommand(parent: Command, program: Command, added: Added): void {
     const globals = values(program, GLOBAL_OPTIONS) as GlobalOptions;
     const context = makeContext(host, globals);
     const options = values(command, spec.options);
-    const loaded = (await LOADERS[name]()) as { readonly run: Run<CommandName> };
+    const loaded = await LOADERS[name]();
     const args = command.args;
-    setExitCode(await loaded.run(args, options as OptionsOf<CommandName>, context));
+    // The values were made from this very command's table.
+    setExitCode(await loaded.run(args, options as never, context));
     context.output.end(name);
   });
 }
@@ -174,11 +175,10 @@ function values(command: Command, table: Readonly<Record<string, OptionSpec>>): 
   );
 }
 
-/** Errors go to stderr as text where results do, else as records. */
-function errorFormat(program: Command, host: Host): 'text' | 'json' {
+/** Errors are text for people, unless somebody asked for records. */
+function errorFormat(program: Command): 'text' | 'json' {
   const format: unknown = program.opts<Record<string, unknown>>()['format'];
-  if (format === undefined) return host.stderr.isTerminal ? 'text' : 'text';
-  return format === 'table' ? 'text' : 'json';
+  return format === undefined || format === 'table' ? 'text' : 'json';
 }
 
 function capital(text: string): string {

@@ -19,7 +19,7 @@ export function announceRun(
   const count = scenario.world.nodes.length;
   output.say(
     `${colors.bold(scenario.name)}  ${count} ${count === 1 ? 'node' : 'nodes'}  ` +
-      `${colors.dim(`scenario ${ids.scenario.slice(0, 12)}`)}`,
+      colors.dim(`scenario ${ids.scenario.slice(0, 12)}`),
   );
   output.say(`Seed: ${seed.seed} (${seed.source})`);
   output.record({

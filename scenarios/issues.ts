@@ -76,13 +76,13 @@ function describe(issue: z.core.$ZodIssue, found: PlainValue): string {
     case 'invalid_value': {
       const options = issue.values.map(String);
       if (options.length === 1) return `${shown}: ${issue.message}`;
-      return `${shown} is not one of ${words(options)}${didYouMean(String(found), options)}`;
+      return `${shown} is not one of ${words(options)}${didYouMean(word(found), options)}`;
     }
     case 'invalid_union': {
       const options = (issue as { options?: unknown }).options;
       if (options === undefined) return `${shown}: ${issue.message}`;
       const known = (options as unknown[]).map(String);
-      return `${shown} is not one of ${words(known)}${didYouMean(String(found), known)}`;
+      return `${shown} is not one of ${words(known)}${didYouMean(word(found), known)}`;
     }
     case 'too_small':
       if (issue.origin === 'array') return `it has fewer than ${issue.minimum} items`;
@@ -107,6 +107,11 @@ const KIND_NAMES: ReadonlyMap<string, string> = new Map([
 
 function words(options: unknown): string {
   return (options as unknown[]).map((option) => `"${String(option)}"`).join(', ');
+}
+
+/** A value that may be a misspelt word; others are like nothing. */
+function word(value: PlainValue): string {
+  return typeof value === 'string' ? value : '';
 }
 
 /** A value as it would be written, cut to a readable length. */

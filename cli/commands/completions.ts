@@ -1,14 +1,9 @@
 import { SimError } from '../../sim/index.ts';
 import { completionScript, SHELLS } from '../completion-scripts.ts';
 import type { Context } from '../context.ts';
-import type { OptionsOf } from '../options.ts';
 
 /** `sim completions`: made of the table of options, without looking at any backend (CR-44). */
-export function run(
-  args: readonly string[],
-  _options: OptionsOf<'completions'>,
-  context: Context,
-): number {
+export function run(args: readonly string[], _options: unknown, context: Context): number {
   const shell = SHELLS.find((candidate) => candidate === args[0]);
   if (shell === undefined) {
     throw new SimError({

@@ -6,7 +6,6 @@ import { writeAtomically } from '../atomic-write.ts';
 import { layOut } from '../columns.ts';
 import type { Context } from '../context.ts';
 import { engineIdentity } from '../engine.ts';
-import type { OptionsOf } from '../options.ts';
 import { checkTinyRun, checkWasmFeatures } from '../self-check.ts';
 
 interface Finding {
@@ -16,11 +15,7 @@ interface Finding {
 }
 
 /** `sim doctor`: says whether this computer can run simulations, and what is missing. */
-export function run(
-  _args: readonly string[],
-  _options: OptionsOf<'doctor'>,
-  context: Context,
-): number {
+export function run(_args: readonly string[], _options: unknown, context: Context): number {
   const findings: Finding[] = [
     checkNode(),
     examine('WebAssembly features', checkWasmFeatures),

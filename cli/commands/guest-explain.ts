@@ -2,17 +2,12 @@ import { readInput } from '../../scenarios/index.ts';
 import { explainImage, type Explanation } from '../../wasm/index.ts';
 import { groupDigits, layOut } from '../columns.ts';
 import type { Context } from '../context.ts';
-import type { OptionsOf } from '../options.ts';
 
 /**
  * `sim guest explain`: what an image imports, exports and uses, and what is refused and why. Exit
  * code 5 where it is refused.
  */
-export function run(
-  args: readonly string[],
-  _options: OptionsOf<'guest explain'>,
-  context: Context,
-): number {
+export function run(args: readonly string[], _options: unknown, context: Context): number {
   const path = args[0] ?? '';
   const { kind, modules, hostNames, refusal } = explainImage(readInput(context.path(path), path));
   const { output } = context;

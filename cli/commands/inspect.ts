@@ -97,7 +97,7 @@ function readManifest(members: readonly ZipMember[], { output }: Context): Manif
 
 function sayManifest(manifest: Manifest, digest: string, { output }: Context): void {
   const { outcome, savepoint, lineage, ids, engine } = manifest;
-  output.record({ type: 'bundle', digest, ...plainManifest(manifest) });
+  output.record({ type: 'bundle', digest, ...manifest, members: manifest.members.length });
   const rows = [
     ['kind', lineage === null ? manifest.kind : `${manifest.kind} (a fork)`],
     ['name', manifest.name],
@@ -115,10 +115,6 @@ function sayManifest(manifest: Manifest, digest: string, { output }: Context): v
   for (const line of layOut(rows.filter(([, value]) => value !== ''))) output.say(line);
 }
 
-function plainManifest({ members: _members, ...manifest }: Manifest): Omit<Manifest, 'members'> {
-  return manifest;
-}
-
 function nodeNames(members: readonly ZipMember[], manifest: Manifest | null): readonly string[] {
   if (manifest !== null && manifest.outcome.nodes.length > 0) {
     return manifest.outcome.nodes.map((node) => node.name);
@@ -128,7 +124,7 @@ function nodeNames(members: readonly ZipMember[], manifest: Manifest | null): re
   const document = decodeCanonical(scenario.bytes) as {
     readonly world?: { readonly nodes?: readonly { readonly name?: Canonical }[] };
   };
-  return (document.world?.nodes ?? []).map(({ name }) => String(name));
+  return (document.world?.nodes ?? []).map(({ name }) => (typeof name === 'string' ? name : '?'));
 }
 
 function listLog(
@@ -224,7 +220,7 @@ function dump(members: readonly ZipMember[], name: string, context: Context): nu
   return 0;
 }
 
-function plainValue(_key: string, value: unknown): unknown {
+function plainValue(_key: string, value: Canonical): Canonical {
   if (value instanceof Uint8Array) return `base64:${Buffer.from(value).toString('base64')}`;
   return typeof value === 'bigint' ? value.toString() : value;
 }

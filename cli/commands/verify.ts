@@ -126,7 +126,10 @@ async function reduce(host: HostileHost, index: number, reduction: Reduction): P
 
 /** Waits for a child; only outcomes of the run itself are taken: pass, fail, budget, our error. */
 function runChild(host: HostileHost, args: readonly string[]): Promise<void> {
-  const { ATHANOR_SEED: _seed, NODE_OPTIONS: _options, ...inherited } = process.env;
+  // What could change the child's run apart from what the host is to be.
+  const inherited = { ...process.env };
+  delete inherited['ATHANOR_SEED'];
+  delete inherited['NODE_OPTIONS'];
   return new Promise((resolve, reject) => {
     const child: ChildProcess = spawn(host.binary ?? process.execPath, args, {
       cwd: host.cwd,
