@@ -144,7 +144,10 @@ function buildPush(plan: ModulePlan): Uint8Array {
   return finish(code);
 }
 
-/** memory.grow; below the cap a refusal is the host's failure, not the guest's. */
+/**
+ * memory.grow; below the cap a refusal is the host's failure, not the guest's. The real cap of an
+ * imported memory is not known here: its refusals are taken as they are.
+ */
 function buildGrow(plan: ModulePlan): Uint8Array {
   const code = begin([[1, I32]]);
   code.localGet(0);
@@ -154,7 +157,18 @@ function buildGrow(plan: ModulePlan): Uint8Array {
   code.i32Const(-1);
   code.byte(OP.i32Eq);
   code.if();
-  // pagesMax - size < delta, unsigned: the guest asked for too much.
+  if (plan.module.importedMemoryCount === 0) trapBelowCap(code, plan);
+  code.i32Const(-1);
+  code.byte(OP.return);
+  code.end();
+  code.localGet(1);
+  code.i32Const(RESERVE_PAGES);
+  code.byte(OP.i32Sub);
+  return finish(code);
+}
+
+/** pagesMax - size < delta, unsigned: the guest asked for too much; else the host had too little. */
+function trapBelowCap(code: CodeWriter, plan: ModulePlan): void {
   code.localGet(0);
   code.i32Const(plan.physicalPagesMax);
   code.byte(OP.memorySize);
@@ -166,13 +180,6 @@ function buildGrow(plan: ModulePlan): Uint8Array {
   code.call(plan.trapIndex);
   code.byte(OP.unreachable);
   code.end();
-  code.i32Const(-1);
-  code.byte(OP.return);
-  code.end();
-  code.localGet(1);
-  code.i32Const(RESERVE_PAGES);
-  code.byte(OP.i32Sub);
-  return finish(code);
 }
 
 /** Replaces the address in a local by the physical one; too high ones stay out of bounds. */
