@@ -10,8 +10,9 @@ import { WasmGuest } from '../../wasm/runtime/wasm-guest.ts';
 import { ALL_IMPORTS, encodeCommand } from './encode.ts';
 
 /** A C guest of ours as a component: its committed module and the preview 1 adapter. */
-export function builtComponent(name: string): Promise<Uint8Array> {
-  return componentFromModule(new Uint8Array(readFileSync(guestPath('built', `${name}.wasm`))));
+export async function builtComponent(name: string): Promise<Uint8Array> {
+  const module = readFileSync(guestPath('built', `${name}.wasm`));
+  return Uint8Array.from(await componentFromModule(Uint8Array.from(module)));
 }
 
 const PROGRAMS = join(import.meta.dirname, 'programs');

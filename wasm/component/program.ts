@@ -80,7 +80,12 @@ class ModuleLayout {
     this.wiring = wiring;
     this.resolver = new TrampolineResolver(wiring);
     const kept = [...wiring.modules.keys()].filter((at) => !this.resolver.dissolved.has(at));
-    const first = kept.filter((at) => canComeFirst(wiring.modules[at]));
+    const starting = kept.filter((at) => wiring.modules[at].start >= 0);
+    const first = kept.filter((at) => {
+      // Start functions are called in the order of modules, once all of them stand.
+      const keepsOrder = starting.length < 2 || !starting.includes(at);
+      return keepsOrder && canComeFirst(wiring.modules[at]);
+    });
     this.order = [...first, ...kept.filter((at) => !first.includes(at))];
   }
 
@@ -171,7 +176,6 @@ function definesMemory(module: ParsedModule): boolean {
 function canComeFirst(module: ParsedModule): boolean {
   return (
     !definesMemory(module) &&
-    module.start < 0 &&
     module.data.every((segment) => segment.mode !== MODE.active) &&
     module.imports.every((item) => item.kind === KIND.function || item.kind === KIND.memory)
   );

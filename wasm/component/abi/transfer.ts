@@ -15,7 +15,7 @@ export interface TransferMemory {
 export type Realloc = (pointer: number, size: number, alignment: number, wanted: number) => number;
 
 /** The most bytes that the lists and strings of one call may have, each time they are named. */
-export const LIFTED_BYTES_MAX = 2 ** 28;
+export const LIFTED_BYTES_MAX = 2 ** 27;
 
 /**
  * Where the values of one lowered or lifted function go: the guest's memory, its allocator, its
