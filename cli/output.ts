@@ -19,11 +19,14 @@ export class Output {
   private readonly host: Host;
   private readonly quiet: boolean;
   private readonly verbose: boolean;
+  /** As errors: text for people, unless somebody asked for records. */
+  private readonly warnsInText: boolean;
   private readonly records: OutputRecord[] = [];
 
   constructor(host: Host, globals: Pick<GlobalOptions, 'format' | 'quiet' | 'verbose'>) {
     this.host = host;
     this.format = globals.format ?? (host.stdout.isTerminal ? 'table' : 'jsonl');
+    this.warnsInText = globals.format === undefined || globals.format === 'table';
     this.quiet = globals.quiet;
     this.verbose = globals.verbose;
     this.colors = createColors(this.format === 'table' && wantsColor(host));
@@ -53,7 +56,7 @@ export class Output {
 
   /** Something that is not the result but worth knowing. */
   warn(line: string): void {
-    if (this.format === 'table') this.host.stderr.write(`warning: ${line}\n`);
+    if (this.warnsInText) this.host.stderr.write(`warning: ${line}\n`);
     else this.host.stderr.write(`${jsonLine({ type: 'warning', message: line })}\n`);
   }
 

@@ -61,8 +61,8 @@ export function runToSelector(simulation: Simulation, selector: Selector): void 
     (events === undefined || simulation.eventCount === events) &&
     (decisions === undefined || simulation.decisionCount === decisions);
   if (exact) return;
-  const near = `quantum ${simulation.quanta}, event ${simulation.eventCount}, decision ${simulation.decisionCount}`;
-  throw boundaryError(selector, simulation, `the nearest boundary is ${near}`);
+  const near = `quanta=${simulation.quanta} (event=${simulation.eventCount}, decision=${simulation.decisionCount})`;
+  throw boundaryError(selector, simulation, `the next boundary is ${near}`);
 }
 
 function boundaryError(selector: Selector, simulation: Simulation, why: string): SimError {
