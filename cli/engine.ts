@@ -1,5 +1,7 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { ENGINE_SCHEMA, SimError, type EngineIdentity } from '../sim/index.ts';
 import { WasmEngine, type Code, type CodeCache } from '../wasm/index.ts';
 import { writeAtomically } from './atomic-write.ts';
@@ -12,7 +14,24 @@ export function engineIdentity(): EngineIdentity {
 
 /** The engine of this process or thread; instrumented code is kept between processes. */
 export function makeEngine(artifactDir: string, shared: readonly Code[] = []): WasmEngine {
-  return new WasmEngine({ cache: new FolderCache(join(artifactDir, 'cache')), shared });
+  const folder = join(artifactDir, 'cache', instrumenterDigest());
+  return new WasmEngine({ cache: new FolderCache(folder), shared });
+}
+
+/**
+ * A digest of the code that instruments: what another version of it has made is never taken for
+ * what this one makes.
+ */
+function instrumenterDigest(): string {
+  const wasm = join(dirname(fileURLToPath(import.meta.url)), '..', 'wasm');
+  const hash = createHash('sha256');
+  for (const folder of ['binary', 'component', 'instrument', 'preview1', 'runtime']) {
+    const names = readdirSync(join(wasm, folder), { recursive: true, encoding: 'utf8' });
+    for (const name of names.filter((each) => /(?<!\.d)\.[jt]s$/.test(each)).sort()) {
+      hash.update(`${folder}/${name}\n`).update(readFileSync(join(wasm, folder, name)));
+    }
+  }
+  return hash.digest('hex').slice(0, 16);
 }
 
 /**
