@@ -41,9 +41,11 @@ function environment(): Record<string, string> {
   };
 }
 
-/** Finds a Go that can build for wasip1, or answers undefined. */
-export async function findGo(): Promise<GoToolchain | undefined> {
-  for (const program of ['go', ...DEBIAN_PREFIXES]) {
+/** Finds the first of these programs that is a Go for wasip1, or answers undefined. */
+export async function findGo(
+  programs: readonly string[] = ['go', ...DEBIAN_PREFIXES],
+): Promise<GoToolchain | undefined> {
+  for (const program of programs) {
     if (program.startsWith('/') && !existsSync(program)) continue;
     const result = await run({
       program,

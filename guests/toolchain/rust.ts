@@ -30,9 +30,14 @@ const TARGETS = ['wasm32-wasip1', 'wasm32-wasi'];
 
 const BUILD_ARGUMENTS = ['--edition=2021', '-O', '-Cstrip=symbols', '-Cpanic=abort'];
 
-/** Finds a rustc with the standard library of a preview 1 target, or answers undefined. */
-export async function findRust(): Promise<RustToolchain | undefined> {
-  for (const program of PROGRAMS) {
+/**
+ * Finds the first of these programs that is a rustc with the standard library of a preview 1
+ * target, or answers undefined.
+ */
+export async function findRust(
+  programs: readonly string[] = PROGRAMS,
+): Promise<RustToolchain | undefined> {
+  for (const program of programs) {
     const directory = packageRoot();
     const sysroot = await run({ program, args: ['--print', 'sysroot'], directory });
     const version = await run({ program, args: ['--version'], directory });

@@ -4,7 +4,9 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import {
   filesOfTar,
+  findGo,
   findGuest,
+  findRust,
   GUESTS,
   listSources,
   loadGuest,
@@ -99,6 +101,33 @@ describe('the archive reader', () => {
     const hostile = archive.slice();
     hostile.set(new TextEncoder().encode('zzzzzzzzzzz'), 512 + 124);
     expect([...filesOfTar(hostile).keys()]).toEqual([]);
+  });
+});
+
+describe('the search for a compiler', () => {
+  /** A program that answers every question with one line. */
+  function impostor(answer: string): string {
+    const path = join(mkdtempSync(join(tmpdir(), 'athanor-compiler-')), 'compiler');
+    writeFileSync(path, `#!/bin/sh\necho '${answer}'\n`, { mode: 0o755 });
+    return path;
+  }
+
+  it('takes the first Go that is new enough', async () => {
+    const [old, good] = [impostor('go version go1.19.8 x'), impostor('go version go1.23.5 x')];
+    expect(await findGo(['athanor-no-such-program', old])).toBeUndefined();
+    expect(await findGo([old, good])).toEqual({ program: good, version: 'go version go1.23.5 x' });
+  });
+
+  it('takes no rustc without the library of a preview 1 target', async () => {
+    expect(await findRust(['athanor-no-such-program', impostor('/nowhere')])).toBeUndefined();
+    const sysroot = mkdtempSync(join(tmpdir(), 'athanor-sysroot-'));
+    mkdirSync(join(sysroot, 'lib/rustlib/wasm32-wasip1/lib'), { recursive: true });
+    const rustc = impostor(sysroot);
+    expect(await findRust([rustc])).toEqual({
+      program: rustc,
+      version: sysroot,
+      target: 'wasm32-wasip1',
+    });
   });
 });
 
