@@ -85,8 +85,10 @@ class Comparison {
   readonly #raw: Uint8Array;
   readonly #canonical: Uint8Array;
   readonly #reference: PlainTrace;
-  /** Instructions executed in each call: of the raw module (true) and the canonicalised one. */
-  readonly #executed = new Map<boolean, readonly number[]>();
+  /** What the raw module (true) and the canonicalised one execute. */
+  readonly #exact = new Map<boolean, { calls: readonly number[]; imports: string }>();
+  /** Totals after each call, traps included, by option set. */
+  readonly #totals = new Map<string, string>();
   runCount = 0;
   suspensionCount = 0;
 
@@ -96,12 +98,22 @@ class Comparison {
     this.effort = effort;
     this.#raw = encode(model);
     this.#canonical = encode(model, canonicaliser(true));
-    const counted = encode(withCount(model), counting(canonicaliser(true), model.globals.length));
-    this.#reference = runPlain(new WebAssembly.Module(counted), model, seed);
+    this.#reference = this.#runPlain(false);
   }
 
   get executed(): number {
-    return sum(this.#executed.get(true) ?? []);
+    return sum(this.#exact.get(true)?.calls ?? []);
+  }
+
+  /** The canonicalised module, counting the raw module's instructions or all of its own. */
+  #runPlain(countsCanonicaliser: boolean): PlainTrace {
+    const { model, seed } = this;
+    const global = model.globals.length;
+    const counted = encode(
+      withCount(model),
+      counting(canonicaliser(true), { global, countsCanonicaliser }),
+    );
+    return runPlain(new WebAssembly.Module(counted), model, seed);
   }
 
   /** The first mismatch of one option set, or null. */
@@ -114,11 +126,13 @@ class Comparison {
       if (subject === null) return null;
       for (const [name, plan] of this.#schedules(subject)) {
         schedule = name;
-        const detail = this.#compare(subject, plan);
+        const detail = this.#compare(subject, plan, combination);
         if (detail !== null) return { combination, schedule, detail };
       }
     } catch (error) {
-      const detail = error instanceof Error ? (error.stack ?? error.message) : String(error);
+      const cause = error instanceof Error && error.cause instanceof Error ? error.cause : null;
+      const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);
+      const detail = cause === null ? stack : `${stack}\ncaused by ${cause.stack ?? ''}`;
       return { combination, schedule, detail };
     }
     return null;
@@ -149,7 +163,7 @@ class Comparison {
     if (options.suspend !== 'anywhere') return;
     yield ['quantum 1', preemptEvery(1, 997)];
     yield ['quantum 13, moving', preemptEvery(13, 5)];
-    const total = sum(this.#executed.get(options.nan) ?? []);
+    const total = sum(this.#exact.get(options.nan)?.calls ?? []);
     const { sweepMax } = this.effort;
     const step = Math.max(1, Math.ceil(total / sweepMax));
     for (let at = this.seed % step; at <= total; at += step) {
@@ -157,36 +171,49 @@ class Comparison {
     }
   }
 
-  #compare(subject: Subject, schedule: Schedule): string | null {
+  #compare(subject: Subject, schedule: Schedule, combination: string): string | null {
     const reference = this.#reference;
     let inMemory: string | null = null;
-    const trace = runInstrumented(subject, schedule, (call, memory) => {
-      if (inMemory !== null || call >= reference.memories.length) return;
-      const found = memoryDifference(reference.memories[call], memory);
-      if (found !== null) inMemory = `memory after call ${call}: ${found}`;
+    const trace = runInstrumented(subject, schedule, {
+      onMemory: (call, memory) => {
+        if (inMemory !== null || call >= reference.memories.length) return;
+        const found = memoryDifference(reference.memories[call], memory);
+        if (found !== null) inMemory = `memory after call ${call}: ${found}`;
+      },
     });
     this.runCount += 1;
     this.suspensionCount += trace.suspensionCount;
-    return difference(reference, trace) ?? inMemory ?? this.#compareFuel(subject, trace);
+    return (
+      difference(reference, trace) ?? inMemory ?? this.#compareFuel(subject, trace, combination)
+    );
   }
 
   /**
-   * The count depends on the module alone: not on quanta, nor on the other options. A call that
-   * trapped is left out: its last instructions are counted or not.
+   * The count is exact for calls that returned and at each call of an import. Where a call trapped
+   * it may differ from that, but depends on the option set alone, not on any quantum.
    */
-  #compareFuel({ options }: Subject, { executed }: InstrumentedTrace): string | null {
+  #compareFuel({ options }: Subject, trace: InstrumentedTrace, key: string): string | null {
     if (!options.fuel) return null;
-    const returned = this.#returnedOnly(executed);
-    const expected = this.#executed.get(options.nan);
-    if (expected === undefined) {
-      this.#executed.set(options.nan, returned);
-      if (!options.nan) return null;
-      const exact = this.#returnedOnly(this.#reference.executed);
-      if (exact.join() === returned.join()) return null;
-      return `executed in each call: exactly ${exact.join()}, got ${returned.join()}`;
+    const returned = this.#returnedOnly(trace.executed);
+    let exact = this.#exact.get(options.nan);
+    if (exact === undefined) {
+      const counted = options.nan ? this.#reference : this.#runPlain(true);
+      const { executed, countsAtCalls } = counted;
+      exact = { calls: this.#returnedOnly(executed), imports: countsAtCalls.join() };
+      this.#exact.set(options.nan, exact);
     }
-    if (expected.join() === returned.join()) return null;
-    return `executed in each call: expected ${expected.join()}, got ${returned.join()}`;
+    if (exact.calls.join() !== returned.join()) {
+      return `executed in each call: exactly ${exact.calls.join()}, got ${returned.join()}`;
+    }
+    const imports = trace.countsAtCalls.join();
+    if (exact.imports !== imports) {
+      return `executed at calls of imports: exactly ${exact.imports}, got ${imports}`;
+    }
+    const all = trace.executed.join();
+    const before = this.#totals.get(key);
+    this.#totals.set(key, all);
+    if (before === undefined || before === all) return null;
+    return `executed with another schedule ${before}, now ${all}`;
   }
 
   /** Instructions of each planned call that returned; 0 for the others. */

@@ -24,7 +24,10 @@ describe('the generator of random modules', () => {
     for (let seed = 0; seed < SEED_COUNT; seed += 1) {
       const model = randomModule(seed, featuresOf(seed, { exnref: false }));
       for (const { body } of model.functions) countNames(body, counts);
-      const rewriter = counting(canonicaliser(true), model.globals.length);
+      const rewriter = counting(canonicaliser(true), {
+        global: model.globals.length,
+        countsCanonicaliser: true,
+      });
       const valid =
         WebAssembly.validate(encode(model)) &&
         WebAssembly.validate(encode(withCount(model), rewriter));

@@ -3,6 +3,7 @@ import type { InstrumentOptions } from '../../wasm/instrument/options.ts';
 import { DirtyCheck } from './dirty-check.ts';
 import { captureImage, restoreImage } from './instance-image.ts';
 import type { ImportedFunction, ModuleModel } from './model.ts';
+import type { ValueType } from './opcodes.ts';
 import { functionOf, memoryOf } from './plain-run.ts';
 import {
   ScriptedHost,
@@ -30,6 +31,8 @@ export interface Schedule {
 export interface InstrumentedTrace extends Omit<Trace, 'memories'> {
   /** Instructions executed since the start, after each planned call. */
   readonly executed: readonly number[];
+  /** The same from the start of a planned call to each completed call of an import. */
+  readonly countsAtCalls: readonly number[];
   readonly suspensionCount: number;
   readonly preemptionCount: number;
 }
@@ -77,6 +80,7 @@ class Runner {
   readonly host: ScriptedHost;
   readonly #subject: Subject;
   readonly #schedule: Schedule;
+  readonly #observer: Observer;
   #instance: WebAssembly.Instance;
   #granted = 0;
   #blockOrdinal = 0;
@@ -87,8 +91,9 @@ class Runner {
   preemptionCount = 0;
   trapCode = 0;
 
-  constructor(subject: Subject, schedule: Schedule) {
+  constructor(subject: Subject, schedule: Schedule, observer: Observer) {
     this.#subject = subject;
+    this.#observer = observer;
     this.#schedule = schedule;
     this.host = new ScriptedHost(subject.model, subject.seed);
     this.#instance = this.#instantiate();
@@ -114,6 +119,7 @@ class Runner {
   /** Lets the host act on memory: after the start function. */
   begin(): void {
     this.host.side = {
+      executed: () => this.executed,
       memory: () => this.guestMemory(),
       touched: (address, length) => {
         if (this.#dirty !== null) DirtyCheck.mark(this.#marks(), address, length);
@@ -125,14 +131,14 @@ class Runner {
   }
 
   /** Calls an export until it returns or fails, through all its suspensions. */
-  call(exportName: string, args: readonly unknown[]): unknown {
+  call(exportName: string, args: readonly unknown[], types: readonly ValueType[]): unknown {
     let current = args;
     for (let stop = 0; stop < STOPS_MAX; stop += 1) {
       let result: unknown;
       try {
         result = functionOf(this.exports, exportName)(...current);
       } catch (error) {
-        this.#afterFailure();
+        this.#afterFailure(error);
         throw error;
       }
       const state = this.#control()[CONTROL.state];
@@ -142,17 +148,30 @@ class Runner {
       }
       if (state !== 1) throw new Error(`state ${state} after a return`);
       this.#suspend();
-      current = args.map((arg, index) => (typeof arg === 'bigint' ? 99n : index + stop));
+      current = types.map((type) => garbage(type, stop));
     }
     throw new Error('too many suspensions');
   }
 
   #suspend(): void {
     this.#checkDirty();
+    this.#showStop();
     if (this.#schedule.movesAt(this.suspensionCount)) this.#move();
     this.suspensionCount += 1;
     this.#suspended = true;
     this.#control()[CONTROL.state] = 2;
+  }
+
+  #showStop(): void {
+    if (this.#observer.onStop === undefined) return;
+    const { layout } = this.#subject;
+    if (layout.globalsBytes > 0) functionOf(this.exports, 'athanor:save')();
+    const physical = new Uint8Array(this.#buffer());
+    const shadowSp = this.#control()[CONTROL.shadowSp];
+    this.#observer.onStop(
+      physical.subarray(shadowSp, layout.shadowStackTop),
+      physical.subarray(layout.controlBase, layout.dirtyMapBase),
+    );
   }
 
   #move(): void {
@@ -231,9 +250,10 @@ class Runner {
     this.#control()[CONTROL.fuel] += amount;
   }
 
-  #afterFailure(): void {
+  #afterFailure(error: unknown): void {
     const control = this.#control();
-    if (control[CONTROL.state] !== 0) throw new Error(`failed in state ${control[CONTROL.state]}`);
+    const state = control[CONTROL.state];
+    if (state !== 0) throw new Error(`failed in state ${state}`, { cause: error });
     control[CONTROL.shadowSp] = this.#subject.layout.shadowStackTop;
     control[CONTROL.depth] = this.#subject.layout.depthBudgetBytes;
     this.#checkDirty();
@@ -280,26 +300,32 @@ function functionNames(
   return names;
 }
 
-/**
- * Runs the planned calls of an instrumented module under a schedule. `onMemory` sees guest memory
- * after each planned call; it must not keep the array.
- */
+/** Who looks at memory while a run goes on; it must not keep the arrays. */
+export interface Observer {
+  /** Guest memory after each planned call. */
+  onMemory(call: number, memory: Uint8Array): void;
+  /** The saved frames and the control area at each suspension. */
+  onStop?(frames: Uint8Array, control: Uint8Array): void;
+}
+
+/** Runs the planned calls of an instrumented module under a schedule. */
 export function runInstrumented(
   subject: Subject,
   schedule: Schedule,
-  onMemory: (call: number, memory: Uint8Array) => void,
+  observer: Observer,
 ): InstrumentedTrace {
   const { model, layout, seed } = subject;
-  const runner = new Runner(subject, schedule);
+  const runner = new Runner(subject, schedule, observer);
   const { host } = runner;
   const executed: number[] = [];
   const finish = (tables: string[]): InstrumentedTrace => {
     const { suspensionCount, preemptionCount } = runner;
-    return { log: host.log, tables, executed, suspensionCount, preemptionCount };
+    const { log, countsAtCalls } = host;
+    return { log, tables, executed, countsAtCalls, suspensionCount, preemptionCount };
   };
   if (layout.start) {
     try {
-      runner.call('athanor:start', []);
+      runner.call('athanor:start', [], []);
     } catch (error) {
       host.log.push(`start ! ${describeFailure(error)}`);
       return finish([]);
@@ -309,14 +335,15 @@ export function runInstrumented(
   for (const { exportName, type, args } of planCalls(model, seed)) {
     const shape = model.types[type];
     host.log.push(exportName);
+    host.beginCall();
     try {
-      const results = fromResult(runner.call(exportName, args), shape);
+      const results = fromResult(runner.call(exportName, args, shape.params), shape);
       const texts = shape.results.map((result, index) => describe(results[index], result));
       host.log.push(`${exportName} = ${texts.join(', ')}`);
     } catch (error) {
       host.log.push(`${exportName} ! ${describeFailure(error)}`);
     }
-    onMemory(executed.length, runner.guestMemory());
+    observer.onMemory(executed.length, runner.guestMemory());
     executed.push(runner.executed);
   }
   const names = functionNames(subject, runner.exports);

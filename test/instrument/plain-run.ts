@@ -31,6 +31,8 @@ export function functionOf(
 export interface PlainTrace extends Trace {
   /** Instructions executed since the start, after each planned call; see rewriters.ts. */
   readonly executed: readonly number[];
+  /** The same from the start of a planned call to each call of an import. */
+  readonly countsAtCalls: readonly number[];
 }
 
 /**
@@ -50,11 +52,17 @@ export function runPlain(module: WebAssembly.Module, model: ModuleModel, seed: n
     instance = new WebAssembly.Instance(module, { env: functions });
   } catch (error) {
     host.log.push(`start ! ${describeFailure(error)}`);
-    return { log: host.log, memories, tables: [], executed: [] };
+    return { log: host.log, memories, tables: [], executed: [], countsAtCalls: [] };
   }
   const { exports } = instance;
   const bytes = () => new Uint8Array(memoryOf(exports).buffer);
+  let reads = 0;
+  const count = () => {
+    reads += 1;
+    return Number(functionOf(exports, COUNT_EXPORT)()) - reads;
+  };
   const side: HostSide = {
+    executed: count,
     memory: bytes,
     touched: () => undefined,
     call: (name) => {
@@ -65,6 +73,7 @@ export function runPlain(module: WebAssembly.Module, model: ModuleModel, seed: n
   for (const { exportName, type, args } of planCalls(model, seed)) {
     const shape = model.types[type];
     host.log.push(exportName);
+    host.beginCall();
     try {
       const results = fromResult(functionOf(exports, exportName)(...args), shape);
       const texts = shape.results.map((result, index) => describe(results[index], result));
@@ -73,10 +82,10 @@ export function runPlain(module: WebAssembly.Module, model: ModuleModel, seed: n
       host.log.push(`${exportName} ! ${describeFailure(error)}`);
     }
     memories.push(bytes().slice());
-    executed.push(Number(functionOf(exports, COUNT_EXPORT)()) - executed.length - 1);
+    executed.push(count());
   }
   const tables = model.tables.map((_, index) =>
     describeTable(exports[`table${index}`] as WebAssembly.Table, plainNames(exports, model)),
   );
-  return { log: host.log, memories, tables, executed };
+  return { log: host.log, memories, tables, executed, countsAtCalls: host.countsAtCalls };
 }

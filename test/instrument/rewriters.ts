@@ -65,15 +65,29 @@ function isFree(instruction: Instruction): boolean {
   return instruction.kind === 'block' && instruction.name !== 'if';
 }
 
+/** Instructions that `canonicaliser` adds after one that may make a NaN. */
+const CANONICALISE_COST = 6;
+
 /**
  * The plainest possible fuel: adds one to a global before each instruction that costs fuel. It
- * defines what the pass's cached counter per basic block must be equal to.
+ * defines what the pass's cached counter per basic block must be equal to. The instructions that
+ * the canonicaliser adds are counted as well when they are part of the module under test.
  */
-export function counting(rewriter: Rewriter, global: number): Rewriter {
+export function counting(
+  rewriter: Rewriter,
+  { global, countsCanonicaliser }: { global: number; countsCanonicaliser: boolean },
+): Rewriter {
   const index = unsigned(global);
-  const increment = [0x23, ...index, 0x42, 1, 0x7c, 0x24, ...index];
+  const add = (cost: number) => [0x23, ...index, 0x42, cost, 0x7c, 0x24, ...index];
+  const one = add(1);
+  const more = add(1 + CANONICALISE_COST);
   return {
     ...rewriter,
-    before: (instruction) => (isFree(instruction) ? [] : increment),
+    before: (instruction) => {
+      if (isFree(instruction)) return [];
+      const longer =
+        countsCanonicaliser && instruction.kind === 'plain' && instruction.nan !== null;
+      return longer ? more : one;
+    },
   };
 }

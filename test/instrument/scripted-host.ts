@@ -22,6 +22,8 @@ export interface HostSide {
   /** After the host wrote guest memory. */
   touched(address: number, length: number): void;
   call(exportName: string): void;
+  /** Instructions executed since the start. */
+  executed(): number;
 }
 
 /** Calls of one import, of all instances of a run: the n-th completed call gets the n-th answer. */
@@ -76,8 +78,11 @@ export function garbage(type: ValueType, seed: number): unknown {
 /** A deterministic world for a generated module; one object for each run. */
 export class ScriptedHost {
   readonly log: string[] = [];
+  /** Instructions from the start of the planned call to each call of an import. */
+  readonly countsAtCalls: number[] = [];
   /** Set once the instance exists and its start function has returned. */
   side: HostSide | null = null;
+  #base = 0;
   readonly #model: ModuleModel;
   readonly #seed: number;
   readonly #mayReenter: boolean;
@@ -98,12 +103,18 @@ export class ScriptedHost {
     return this.#model.types[type];
   }
 
+  /** At the start of a planned call. */
+  beginCall(): void {
+    this.#base = this.side?.executed() ?? 0;
+  }
+
   /** Completes a call: logs it, acts on memory, returns the results. */
   answer(imported: ImportedFunction, args: readonly unknown[]): readonly unknown[] {
     const shape = this.shapeOf(imported);
     const { results, write, reenter } = this.#next(shape);
     this.log.push(`${imported.name}(${describeAll(args, shape.params)})`);
     const { side } = this;
+    if (side !== null) this.countsAtCalls.push(side.executed() - this.#base);
     if (side !== null && write !== null) {
       side.memory().fill(write.byte, write.address, write.address + write.length);
       side.touched(write.address, write.length);
