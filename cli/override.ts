@@ -43,29 +43,42 @@ export function admitOverrides(
   for (const { stream, ordinal } of decodeDecisions(readWholeLog(prefix, LOG_DECISIONS))) {
     decided.set(stream, ordinal + 1);
   }
-  const names = new Map<string, readonly string[]>([
-    ['node', scenario.world.nodes.map((node) => node.name)],
-    ['plan', scenario.plan.events.map((event) => event.name)],
-  ]);
+  const nodes = new Set(scenario.world.nodes.map((node) => node.name));
+  const events = new Set(scenario.plan.events.map((event) => event.name));
   for (const { stream, ordinal } of overrides) {
     const place = formatAddress(stream, ordinal);
     const next = decided.get(stream) ?? 0;
     if (ordinal < next) {
       refuse(place, `it was decided before the branch; the next one is number ${next}`);
     }
-    const [kind = '', name = ''] = stream.split('/');
-    const known = names.get(kind);
-    if (known !== undefined && !known.includes(name)) {
-      refuse(place, `the scenario has no ${kind === 'node' ? 'node' : 'event'} "${name}"`);
-    }
-    if (known === undefined && !decided.has(stream) && !KINDS.has(kind)) {
-      refuse(place, `no stream is called "${stream}"`);
-    }
+    const why = unknownStream(stream, nodes, events);
+    if (why !== null) refuse(place, why);
   }
 }
 
-/** First parts of stream names that need no node or event of that name. */
-const KINDS: ReadonlySet<string> = new Set(['link', 'net', 'network', 'world', 'disk', 'storage']);
+/**
+ * Why a scenario cannot have a stream of that name, or null. Streams are called `node/<node>/…`,
+ * `link/<node>/<node>/…` and `plan/<event>/…`.
+ */
+function unknownStream(
+  stream: string,
+  nodes: ReadonlySet<string>,
+  events: ReadonlySet<string>,
+): string | null {
+  const [kind, first = '', second = ''] = stream.split('/');
+  switch (kind) {
+    case 'node':
+      return nodes.has(first) ? null : `the scenario has no node "${first}"`;
+    case 'link': {
+      const missing = [first, second].find((name) => !nodes.has(name));
+      return missing === undefined ? null : `the scenario has no node "${missing}"`;
+    }
+    case 'plan':
+      return events.has(first) ? null : `the scenario has no event "${first}"`;
+    default:
+      return `no stream is called "${stream}"`;
+  }
+}
 
 function refuse(place: string, why: string): never {
   throw new SimError({

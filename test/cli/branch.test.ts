@@ -219,6 +219,7 @@ describe('sim fork', () => {
   it.each([
     ['node/nobody/entropy#0=1', 5, 'the scenario has no node "nobody"'],
     ['plan/nothing/at#0=1', 5, 'the scenario has no event "nothing"'],
+    ['link/ada/nobody/loss#0=1', 5, 'the scenario has no node "nobody"'],
     ['weather#0=1', 5, 'no stream is called "weather"'],
     ['plan/split/at#0=1', 5, 'it was decided before the branch; the next one is number 1'],
     ['plan/heal/at#0=99999999999', 5, 'choice 99999999999 is not among the 1000000001 answers'],
