@@ -2,7 +2,10 @@ import { ContentVersion, Segment, SEGMENT_CHUNKS, type Chunk } from './content-v
 
 /** Bytes of a chunk: the unit of copying, of space accounting and of cached digests. */
 export const CHUNK_BYTES = 4096;
-/** A chunk is allocated at this size at first, and doubles as it fills, up to CHUNK_BYTES. */
+/**
+ * The first chunk of a file is allocated at this size, and doubles as it fills, so that small files
+ * stay small; further chunks have CHUNK_BYTES at once.
+ */
 const CHUNK_BYTES_FIRST = 64;
 /** The largest file: 16 GiB, so that the list of its segments (1 MiB each) stays small. */
 export const FILE_BYTES_MAX = 2 ** 34;
@@ -163,7 +166,7 @@ export class FileContent {
       chunks[slot] = chunk;
     }
     if (chunk.bytes.length < length) {
-      let room = Math.max(CHUNK_BYTES_FIRST, chunk.bytes.length);
+      let room = index === 0 ? Math.max(CHUNK_BYTES_FIRST, chunk.bytes.length) : CHUNK_BYTES;
       while (room < length) room *= 2;
       const bytes = new Uint8Array(room);
       bytes.set(chunk.bytes);

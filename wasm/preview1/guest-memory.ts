@@ -62,8 +62,8 @@ export class GuestMemory {
 
   /** A view of a part of the memory, until the guest runs again. */
   view(address: number, length: number): Uint8Array {
-    const start = address >>> 0;
-    return this.context.bytes().subarray(start, start + (length >>> 0));
+    const { buffer, byteOffset } = this.context.bytes();
+    return new Uint8Array(buffer, byteOffset + (address >>> 0), length >>> 0);
   }
 
   /** Says that the host wrote into a view. */
