@@ -19,9 +19,9 @@ import {
   SEGMENT_FLAGS_BYTES,
   STATE_SLOTS,
 } from './layout.ts';
-import { TypeSpace, type ModulePlan } from './module-plan.ts';
+import { convention, TypeSpace, type ModulePlan } from './module-plan.ts';
 import type { InstrumentOptions } from './options.ts';
-import { buildWrapper } from './wrappers.ts';
+import { buildEntry, buildTableEntry } from './wrappers.ts';
 
 /** Our imports stand behind the module's: `athanor.preempt` and `athanor.trap`. */
 export const ADDED_IMPORTS = 2;
@@ -55,14 +55,20 @@ export function buildPlan(
     throw tooLarge(module.sectionOffsets.get(6) ?? 0, 'bytes of globals', globalsBytesMax);
   }
   const open = hasOpenTables(module, options);
-  const entered = enteredFunctions(module, survey, hot, { open, thunks });
+  const entered = enteredFunctions(module, hot, { options, thunks });
   for (const index of entered) {
     const { type } = module.functions[index];
     const target = index + ADDED_IMPORTS;
+    helpers.push({ name: `enter${index}`, type, build: (full) => buildEntry(full, type, target) });
+  }
+  const shared = open ? hotReferences(module, survey, hot, thunks) : [];
+  for (const index of shared) {
+    const { type } = module.functions[index];
+    const target = index + ADDED_IMPORTS;
     helpers.push({
-      name: `enter${index}`,
-      type,
-      build: (full) => buildWrapper(full, type, target),
+      name: `table${index}`,
+      type: convention({ options }, type),
+      build: (full) => buildTableEntry(full, type, target),
     });
   }
   const firstHelper = module.functions.length + ADDED_IMPORTS;
@@ -93,21 +99,37 @@ export function buildPlan(
   return { plan, helpers };
 }
 
-/** Functions that are called from outside and may suspend: exports, and what shared tables hold. */
+/** Functions that are called from outside and need an entry. */
 function enteredFunctions(
   module: ParsedModule,
-  survey: Survey,
   hot: HotSet,
-  parts: { open: boolean; thunks: ReadonlyMap<number, number> },
+  parts: { options: InstrumentOptions; thunks: ReadonlyMap<number, number> },
 ): number[] {
+  const { fuel, depth } = parts.options;
   const entered = new Set<number>();
   const add = (named: number): void => {
     const index = parts.thunks.get(named) ?? named;
-    if (index >= module.importedFunctionCount && hot.functions[index] === 1) entered.add(index);
+    if (index < module.importedFunctionCount) return;
+    if (fuel || depth || hot.functions[index] === 1) entered.add(index);
   };
   for (const { kind, index } of module.exports) if (kind === KIND.function) add(index);
-  if (parts.open) for (const index of survey.referenced) add(index);
+  if (module.start >= 0) add(module.start);
   return [...entered].sort((a, b) => a - b);
+}
+
+/** Functions in tables that other modules share, when they may suspend. */
+function hotReferences(
+  module: ParsedModule,
+  survey: Survey,
+  hot: HotSet,
+  thunks: ReadonlyMap<number, number>,
+): number[] {
+  const found = new Set<number>();
+  for (const named of survey.referenced) {
+    const index = thunks.get(named) ?? named;
+    if (index >= module.importedFunctionCount && hot.functions[index] === 1) found.add(index);
+  }
+  return [...found].sort((a, b) => a - b);
 }
 
 /** Whether functions of other modules can stand in the module's tables. */

@@ -5,8 +5,46 @@ import { CONTROL_BASE } from './layout.ts';
 
 const VOID_BLOCK = 0x40;
 
+/** Where the locals of the input, ours, and the two counters stand in a function of the output. */
+export interface LocalMapping {
+  readonly paramCount: number;
+  /** Added to the index of a parameter of the input, and of any other local. */
+  readonly shiftParams: number;
+  readonly shiftLocals: number;
+  readonly fuelIndex: number;
+  readonly depthIndex: number;
+}
+
+/** Names of the counters as locals: they are parameters, so their index depends on the function. */
+export const FUEL_LOCAL = -1;
+export const DEPTH_LOCAL = -2;
+
+const NO_MAPPING: LocalMapping = {
+  paramCount: 0,
+  shiftParams: 0,
+  shiftLocals: 0,
+  fuelIndex: 0,
+  depthIndex: 0,
+};
+
 /** Writes instructions. Each method emits what its name says. */
 export class CodeWriter extends ByteWriter {
+  private readonly mapping: LocalMapping;
+
+  constructor(capacity: number, mapping: LocalMapping = NO_MAPPING) {
+    super(capacity);
+    this.mapping = mapping;
+  }
+
+  private local(opcode: number, local: number): void {
+    const { mapping } = this;
+    this.byte(opcode);
+    if (local >= 0) {
+      const { paramCount, shiftParams, shiftLocals } = mapping;
+      this.u32(local + (local < paramCount ? shiftParams : shiftLocals));
+    } else this.u32(local === FUEL_LOCAL ? mapping.fuelIndex : mapping.depthIndex);
+  }
+
   op(opcode: number): void {
     if (opcode < 0x100) this.byte(opcode);
     else for (const byte of opcodeBytes(opcode)) this.byte(byte);
@@ -24,18 +62,15 @@ export class CodeWriter extends ByteWriter {
   }
 
   localGet(local: number): void {
-    this.byte(OP.localGet);
-    this.u32(local);
+    this.local(OP.localGet, local);
   }
 
   localSet(local: number): void {
-    this.byte(OP.localSet);
-    this.u32(local);
+    this.local(OP.localSet, local);
   }
 
   localTee(local: number): void {
-    this.byte(OP.localTee);
-    this.u32(local);
+    this.local(OP.localTee, local);
   }
 
   call(index: number): void {

@@ -1,9 +1,10 @@
 import { OP } from '../binary/opcodes.ts';
 import { functionType } from '../binary/types.ts';
 import { ByteWriter } from '../binary/writer.ts';
-import { Emitter } from './emitter.ts';
+import { DEPTH_LOCAL, FUEL_LOCAL } from './code-writer.ts';
+import { Emitter, type FunctionPlan } from './emitter.ts';
 import { argumentCount, keepsTableIndex } from './frames.ts';
-import { CONTROL, CONTROL_BASE, TRAP } from './layout.ts';
+import { TRAP } from './layout.ts';
 
 /**
  * The copy that normally runs: the function's own code, with counters, marks, and after each call
@@ -13,11 +14,23 @@ export class FastEmitter extends Emitter {
   /** Height of the operands at the start of each open sequence. */
   private bases: number[] = [0];
 
+  constructor(functionPlan: FunctionPlan) {
+    const { fuel, depth } = functionPlan.plan.options;
+    const { paramCount } = functionPlan.body;
+    super(functionPlan, {
+      paramCount,
+      shiftParams: 0,
+      shiftLocals: (fuel ? 1 : 0) + (depth ? 1 : 0),
+      fuelIndex: paramCount,
+      depthIndex: paramCount + (fuel ? 1 : 0),
+    });
+  }
+
   /** The whole body, without its size. */
   emit(): Uint8Array {
     const { code, body, f } = this;
     this.openTails();
-    const wrapped = this.hasEpilogue || f.frames !== null;
+    const wrapped = f.fuel !== null || f.frames !== null;
     this.prologue();
     if (wrapped) {
       code.byte(OP.block);
@@ -25,67 +38,40 @@ export class FastEmitter extends Emitter {
       this.nesting += 1;
     }
     for (let index = 0; index < body.count; index += 1) this.instruction(index, wrapped);
-    if (wrapped) {
-      code.end();
-      this.epilogue();
-    }
+    if (wrapped) code.end();
+    if (f.fuel !== null) code.localGet(FUEL_LOCAL);
     this.closeTails();
     const out = new ByteWriter(code.length + 64);
-    f.locals.writeDeclarations(out, false);
+    f.locals.writeDeclarations(out);
     out.copy(code.view());
     return out.view();
   }
 
   private prologue(): void {
-    const { f } = this;
-    if (f.depthBytes > 0) this.enterDepth();
-    if (f.fuel === null) {
-      if (f.depthBytes > 0) this.entryChecks(false);
-      return;
-    }
-    if (f.constantFuel) {
-      this.constantFuel(f.fuel.entry);
-      return;
-    }
-    this.loadFuel();
-    if (f.entryCheck) this.chargeAndStore(f.fuel.entry);
-    else this.charge(f.fuel.entry);
-    if (f.entryCheck || f.depthBytes > 0) this.entryChecks(f.entryCheck);
-  }
-
-  /** A function of one block without calls needs no local: the counter is changed in place. */
-  private constantFuel(amount: number): void {
-    const { code } = this;
-    code.i32Const(0);
-    code.loadControl(CONTROL.fuel);
-    code.i32Const(amount);
-    code.byte(OP.i32Sub);
-    code.access(OP.i32Store, 2, CONTROL_BASE + 4 * CONTROL.fuel);
-  }
-
-  /** Takes the stack bytes; what is left stays in `baseLocal` for the check. */
-  private enterDepth(): void {
     const { code, f } = this;
-    code.loadControl(CONTROL.depth);
-    code.localTee(f.depthLocal);
-    code.i32Const(f.depthBytes);
-    code.byte(OP.i32Sub);
-    code.localSet(f.baseLocal);
-    code.storeControl(CONTROL.depth, f.baseLocal);
+    if (f.depthBytes > 0) {
+      code.localGet(DEPTH_LOCAL);
+      code.i32Const(f.depthBytes);
+      code.byte(OP.i32Sub);
+      code.localSet(DEPTH_LOCAL);
+    }
+    if (f.entryCheck) this.chargeAndStore(f.fuel?.entry ?? 0);
+    else this.charge(f.fuel?.entry ?? 0);
+    if (f.entryCheck || f.depthBytes > 0) this.entryChecks(f.entryCheck);
   }
 
   /** One branch for both: depth and fuel below zero show in the sign of their union. */
   private entryChecks(fuel: boolean): void {
     const { code, f, plan } = this;
     const depth = f.depthBytes > 0;
-    if (depth) code.localGet(f.baseLocal);
-    if (fuel) code.localGet(f.fuelLocal);
+    if (depth) code.localGet(DEPTH_LOCAL);
+    if (fuel) code.localGet(FUEL_LOCAL);
     if (depth && fuel) code.byte(OP.i32Or);
     code.i32Const(0);
     code.byte(OP.i32LtS);
     code.if();
     if (depth) {
-      code.localGet(f.baseLocal);
+      code.localGet(DEPTH_LOCAL);
       code.i32Const(0);
       code.byte(OP.i32LtS);
       code.if();
@@ -212,31 +198,32 @@ export class FastEmitter extends Emitter {
       this.coldCall(index);
       return;
     }
-    this.site(index);
-    this.saveOrGoOn(index, id);
+    this.site(index, id);
+    this.charge(this.amountAfter(index));
     this.tees(index);
   }
 
-  private site(index: number): void {
+  private site(index: number, id: number): void {
     const { body, plan } = this;
     const base = this.bases[this.bases.length - 1];
     const kept = body.height[index] - argumentCount(plan, body, index);
     if (kept > base || keepsTableIndex(plan, body, index)) {
       this.cycle(index, base, body.height[index]);
     }
-    this.storeFuel();
     this.emitCall(index);
+    this.saveIfUnwinding(index, id);
   }
 
-  /** A tail call of a suspending import is a call: its frame must be there to resume it. */
+  /** A tail call of an import is a call: it lacks our results, and a frame to resume it. */
   private tail(index: number): void {
-    const id = this.f.sites?.id(index) ?? 0;
-    if (id === 0) {
+    if (!this.isImport(index)) {
       this.tailCall(index);
       return;
     }
-    this.site(index);
-    this.saveOrGoOn(index, id);
-    this.code.br(this.nesting - 1);
+    const id = this.f.sites?.id(index) ?? 0;
+    if (id > 0) this.site(index, id);
+    else this.emitCall(index);
+    if (this.f.fuel !== null || this.f.frames !== null) this.code.br(this.nesting - 1);
+    else this.code.byte(OP.return);
   }
 }

@@ -1,10 +1,11 @@
 import { OP } from '../binary/opcodes.ts';
 import { functionType, isReference, TYPE, type FunctionType } from '../binary/types.ts';
 import { ByteWriter } from '../binary/writer.ts';
+import { DEPTH_LOCAL, FUEL_LOCAL } from './code-writer.ts';
 import { Emitter, type FunctionPlan } from './emitter.ts';
 import { keepsTableIndex, type Frames, type SaveList } from './frames.ts';
 import { CONTROL } from './layout.ts';
-import { mappedFunction, referenceTable } from './module-plan.ts';
+import { mappedFunction, referenceTable, slowType } from './module-plan.ts';
 import type { Sites, Stop } from './sites.ts';
 
 /** A block of the original that is open in the output. */
@@ -36,7 +37,16 @@ export class SlowEmitter extends Emitter {
   private open: OpenBlock[] = [];
 
   constructor(functionPlan: FunctionPlan, sites: Sites, frames: Frames) {
-    super(functionPlan);
+    const { fuel, depth } = functionPlan.plan.options;
+    const { paramCount } = functionPlan.body;
+    const shift = depth ? 1 : 0;
+    super(functionPlan, {
+      paramCount,
+      shiftParams: shift,
+      shiftLocals: shift + (fuel ? 1 : 0),
+      fuelIndex: shift + paramCount,
+      depthIndex: 0,
+    });
     this.sites = sites;
     this.frames = frames;
     this.resume = functionPlan.locals.scratch(TYPE.i32, 2);
@@ -54,10 +64,10 @@ export class SlowEmitter extends Emitter {
     if (this.sites.id(-1) > 0) this.checkStop(-1);
     for (let index = 0; index < body.count; index += 1) this.instruction(index);
     code.end();
-    this.epilogue();
+    if (f.fuel !== null) code.localGet(FUEL_LOCAL);
     this.closeTails();
     const out = new ByteWriter(code.length + 64);
-    f.locals.writeDeclarations(out, true);
+    f.locals.writeSlowDeclarations(out, f.fuel !== null);
     out.copy(code.view());
     return out.view();
   }
@@ -65,12 +75,10 @@ export class SlowEmitter extends Emitter {
   private prologue(): void {
     const { code, f } = this;
     if (f.depthBytes > 0) {
-      code.loadControl(CONTROL.depth);
-      code.localTee(f.depthLocal);
+      code.localGet(DEPTH_LOCAL);
       code.i32Const(f.depthBytes);
       code.byte(OP.i32Sub);
-      code.localSet(f.baseLocal);
-      code.storeControl(CONTROL.depth, f.baseLocal);
+      code.localSet(DEPTH_LOCAL);
     }
     code.loadControl(CONTROL.shadowSp);
     code.localTee(f.baseLocal);
@@ -440,14 +448,14 @@ export class SlowEmitter extends Emitter {
       this.coldCall(index);
       return;
     }
-    this.site(index);
-    this.saveOrGoOn(index, id);
+    this.site(index, id);
+    this.charge(this.amountAfter(index));
     this.pushResults(index);
     this.tees(index);
   }
 
   /** The call itself, for the first time or again; the results go to their locals. */
-  private site(index: number): void {
+  private site(index: number, id: number): void {
     const { body, code } = this;
     this.popTo(index, body.height[index], this.top().base);
     this.passStop();
@@ -457,11 +465,11 @@ export class SlowEmitter extends Emitter {
     this.callAgain(index);
     this.popResults(index);
     code.else();
-    this.storeFuel();
     this.pushFrom(index, this.frames.keptCount(index), body.height[index]);
     this.emitCall(index);
     this.popResults(index);
     code.end();
+    this.saveIfUnwinding(index, id);
   }
 
   /** The way down is over. */
@@ -480,11 +488,11 @@ export class SlowEmitter extends Emitter {
   /** Enters the callee's own saved frame, or calls the import that suspended. */
   private callAgain(index: number): void {
     const { body, code, plan, f } = this;
-    const { module } = plan;
     const type = this.callee(index);
-    if (body.op[index] !== OP.callIndirect && body.a[index] < module.importedFunctionCount) {
+    if (this.isImport(index)) {
       code.zeros(type.params);
       code.call(mappedFunction(plan, body.a[index]));
+      if (f.fuel !== null) this.loadFuel();
       return;
     }
     if (keepsTableIndex(plan, body, index)) {
@@ -493,11 +501,13 @@ export class SlowEmitter extends Emitter {
       this.emitCall(index);
       return;
     }
+    if (plan.options.depth) code.localGet(DEPTH_LOCAL);
     code.localGet(f.baseLocal);
     code.access(OP.i32Load, 2, 4);
     code.byte(OP.callIndirect);
-    code.u32(plan.types.resumeType(type));
+    code.u32(plan.types.index(slowType(plan, type)));
     code.u32(plan.resumeTable);
+    if (f.fuel !== null) code.localSet(FUEL_LOCAL);
   }
 
   private popResults(index: number): void {
@@ -518,7 +528,7 @@ export class SlowEmitter extends Emitter {
 
   /** The look at the fuel at a loop's head or at the entry. */
   private checkStop(index: number): void {
-    const { body, code, f } = this;
+    const { body, code } = this;
     const height = index < 0 ? 0 : body.height[index];
     if (index >= 0) this.chargeAndStore(this.amountAfter(index));
     this.popTo(index, height, this.top().base);
@@ -530,7 +540,7 @@ export class SlowEmitter extends Emitter {
     this.arrive();
     code.br(1);
     code.end();
-    code.localGet(f.fuelLocal);
+    code.localGet(FUEL_LOCAL);
     code.i32Const(0);
     code.byte(OP.i32GeS);
     code.brIf(1);
@@ -541,14 +551,15 @@ export class SlowEmitter extends Emitter {
   }
 
   private tail(index: number): void {
-    const id = this.sites.id(index);
-    if (id === 0) {
+    if (!this.isImport(index)) {
       this.tailCall(index);
       return;
     }
-    this.site(index);
-    this.saveOrGoOn(index, id);
-    this.pushResults(index);
+    const id = this.sites.id(index);
+    if (id > 0) {
+      this.site(index, id);
+      this.pushResults(index);
+    } else this.emitCall(index);
     this.code.br(this.nesting - 1);
   }
 }

@@ -1,14 +1,20 @@
 import type { Body } from '../binary/body.ts';
 import { IMMEDIATE, OP, OPCODE_IMMEDIATES } from '../binary/opcodes.ts';
-import { CodeWriter } from './code-writer.ts';
-import { isReference, type FunctionType } from '../binary/types.ts';
+import { isReference, TYPE, type FunctionType } from '../binary/types.ts';
+import { CodeWriter, DEPTH_LOCAL, FUEL_LOCAL, type LocalMapping } from './code-writer.ts';
 import type { DirtyPlan } from './dirty.ts';
 import { emitMark } from './dirty.ts';
 import type { Frames } from './frames.ts';
 import type { FuelPlan } from './fuel.ts';
-import { CONTROL, CONTROL_BASE, FUEL_MIN, RESERVE_PAGES } from './layout.ts';
+import { CONTROL, CONTROL_BASE, FUEL_MIN, RESERVE_PAGES, UNWINDING_FUEL } from './layout.ts';
 import type { LocalSpace } from './locals.ts';
-import { mappedFunction, referenceIndex, referenceTable, type ModulePlan } from './module-plan.ts';
+import {
+  convention,
+  mappedFunction,
+  referenceIndex,
+  referenceTable,
+  type ModulePlan,
+} from './module-plan.ts';
 import { emitCanonical, type NanPlan } from './nan.ts';
 import type { Sites } from './sites.ts';
 
@@ -27,40 +33,26 @@ export interface FunctionPlan {
   readonly slot: number;
   /** Whether the function looks at the fuel at its entry; at loops it always does. */
   readonly entryCheck: boolean;
-  /** Whether each call costs the same and the entry charges it all. */
-  readonly constantFuel: boolean;
   /** Stack bytes charged for a call, 0 when depth is not counted here. */
   readonly depthBytes: number;
-  readonly fuelLocal: number;
-  readonly depthLocal: number;
+  /** Address of a frame; also the site on the way to the code that saves. */
   readonly baseLocal: number;
 }
 
 /** What both copies of a function have in common. */
 export class Emitter {
-  readonly code = new CodeWriter(1024);
+  readonly code: CodeWriter;
   protected readonly f: FunctionPlan;
   protected readonly body: Body;
   protected readonly plan: ModulePlan;
   /** Blocks open in the output, those around the body included, without the tails. */
   protected nesting = 0;
 
-  constructor(functionPlan: FunctionPlan) {
+  constructor(functionPlan: FunctionPlan, mapping: LocalMapping) {
     this.f = functionPlan;
     this.body = functionPlan.body;
     this.plan = functionPlan.plan;
-  }
-
-  /** Whether something must happen between the last instruction and the return. */
-  protected get hasEpilogue(): boolean {
-    return (this.f.fuel !== null && !this.f.constantFuel) || this.f.depthBytes > 0;
-  }
-
-  /** Writes counters back; leaves the operands as they are. */
-  protected epilogue(): void {
-    const { code, f } = this;
-    if (f.fuel !== null && !f.constantFuel) code.storeControl(CONTROL.fuel, f.fuelLocal);
-    if (f.depthBytes > 0) code.storeControl(CONTROL.depth, f.depthLocal);
+    this.code = new CodeWriter(1024, mapping);
   }
 
   protected blockType(type: FunctionType): void {
@@ -76,21 +68,21 @@ export class Emitter {
   protected charge(amount: number): void {
     const { code, f } = this;
     if (f.fuel === null || amount === 0) return;
-    code.localGet(f.fuelLocal);
+    code.localGet(FUEL_LOCAL);
     code.i32Const(amount);
     code.byte(OP.i32Sub);
-    code.localSet(f.fuelLocal);
+    code.localSet(FUEL_LOCAL);
   }
 
   /** Subtracts and writes back, so that a trap finds the count of the last check. */
   protected chargeAndStore(amount: number): void {
-    const { code, f } = this;
+    const { code } = this;
     code.i32Const(0);
-    code.localGet(f.fuelLocal);
+    code.localGet(FUEL_LOCAL);
     if (amount !== 0) {
       code.i32Const(amount);
       code.byte(OP.i32Sub);
-      code.localTee(f.fuelLocal);
+      code.localTee(FUEL_LOCAL);
     }
     code.access(OP.i32Store, 2, CONTROL_BASE + 4 * CONTROL.fuel);
   }
@@ -100,24 +92,12 @@ export class Emitter {
   }
 
   protected storeFuel(): void {
-    if (this.f.fuel !== null) this.code.storeControl(CONTROL.fuel, this.f.fuelLocal);
+    if (this.f.fuel !== null) this.code.storeControl(CONTROL.fuel, FUEL_LOCAL);
   }
 
   protected loadFuel(): void {
     this.code.loadControl(CONTROL.fuel);
-    this.code.localSet(this.f.fuelLocal);
-  }
-
-  /** Takes the counter back after a call and charges the code behind it. */
-  protected reloadFuel(amount: number): void {
-    const { code, f } = this;
-    if (f.fuel === null) return;
-    code.loadControl(CONTROL.fuel);
-    if (amount !== 0) {
-      code.i32Const(amount);
-      code.byte(OP.i32Sub);
-    }
-    code.localSet(f.fuelLocal);
+    this.code.localSet(FUEL_LOCAL);
   }
 
   protected amountAfter(index: number): number {
@@ -126,9 +106,9 @@ export class Emitter {
 
   /** The look at the fuel at a loop's head; `index` is the loop. The counter is written back. */
   protected check(index: number): void {
-    const { code, f } = this;
+    const { code } = this;
     this.chargeAndStore(this.amountAfter(index));
-    code.localGet(f.fuelLocal);
+    code.localGet(FUEL_LOCAL);
     code.i32Const(0);
     code.byte(OP.i32LtS);
     code.if();
@@ -153,29 +133,26 @@ export class Emitter {
     code.end();
   }
 
-  /** After a call: saves the frame when the callee is unwinding, else takes the counter back. */
-  protected saveOrGoOn(index: number, id: number): void {
+  /** After a call that may suspend: saves the frame when the callee unwinds. */
+  protected saveIfUnwinding(index: number, id: number): void {
     const { code, f } = this;
-    const amount = this.amountAfter(index);
-    if (f.fuel === null || this.isForeign(index)) {
+    if (f.fuel === null || this.isImport(index)) {
       this.saveIfState(id);
-      this.reloadFuel(amount);
       return;
     }
-    code.loadControl(CONTROL.fuel);
-    code.localTee(f.fuelLocal);
+    code.localGet(FUEL_LOCAL);
     code.i32Const(FUEL_MIN);
     code.byte(OP.i32LtS);
     code.if();
     this.leaveTo(id, 1);
     code.end();
-    this.charge(amount);
   }
 
-  /** Whether a call goes to an import, whose suspension shows in the state only. */
-  private isForeign(index: number): boolean {
+  /** Whether a call goes straight to an import, which has the type that the module says. */
+  protected isImport(index: number): boolean {
     const { body, plan } = this;
-    if (body.op[index] === OP.callIndirect) return plan.openTables;
+    const op = body.op[index];
+    if (op === OP.callIndirect || op === OP.returnCallIndirect) return false;
     return body.a[index] < plan.module.importedFunctionCount;
   }
 
@@ -223,8 +200,8 @@ export class Emitter {
         if (canonical !== 0) emitCanonical(code, f.locals, canonical);
         code.storeValue(type, offset);
       }
-      if (f.depthBytes > 0) code.storeControl(CONTROL.depth, f.depthLocal);
       code.zeros(this.body.type.results);
+      if (f.fuel !== null) code.i32Const(UNWINDING_FUEL);
     }
     code.end();
   }
@@ -243,7 +220,10 @@ export class Emitter {
   protected plain(index: number): void {
     const { body, f } = this;
     const op = body.op[index];
-    if (f.dirty !== null && f.dirty.mode[index] !== 0) this.store(index, op);
+    if (op === OP.localGet) this.code.localGet(body.a[index]);
+    else if (op === OP.localSet) this.code.localSet(body.a[index]);
+    else if (op === OP.localTee) this.code.localTee(body.a[index]);
+    else if (f.dirty !== null && f.dirty.mode[index] !== 0) this.store(index, op);
     else this.rewritten(index, op);
     if (f.dirty !== null && f.dirty.tee[index] >= 0) this.code.localTee(f.dirty.tee[index]);
     if (f.nan !== null && f.nan.kind[index] !== 0) {
@@ -327,19 +307,58 @@ export class Emitter {
     this.code.access(OP.i32Store8, 0, this.plan.flagsBase + flag);
   }
 
-  /** The bare call; a tail call that has become a site is a plain call too. */
+  /** A call with the counters; afterwards the results are on the stack, the fuel in its local. */
   protected emitCall(index: number): void {
-    const { body, code, plan } = this;
-    const op = body.op[index];
-    if (op === OP.callIndirect) this.raw(index);
+    const { body, code, plan, f } = this;
+    if (this.isImport(index)) {
+      this.storeCounters();
+      code.call(mappedFunction(plan, body.a[index]));
+      if (f.fuel !== null) this.loadFuel();
+      return;
+    }
+    this.pushCounters(index, 0);
+    if (body.op[index] === OP.callIndirect) this.indirect(OP.callIndirect, index);
     else code.call(mappedFunction(plan, body.a[index]));
+    if (f.fuel !== null) code.localSet(FUEL_LOCAL);
   }
 
-  /** A call that cannot suspend, with its fuel. */
-  protected coldCall(index: number): void {
+  protected indirect(op: number, index: number): void {
+    const { body, code, plan } = this;
+    code.byte(op);
+    code.u32(plan.types.index(convention(plan, plan.module.types[body.a[index]])));
+    code.u32(body.b[index]);
+  }
+
+  /** What an import, and through it another module, finds in memory. */
+  protected storeCounters(): void {
     this.storeFuel();
+    if (this.plan.options.depth) this.code.storeControl(CONTROL.depth, DEPTH_LOCAL);
+  }
+
+  /** Pushes the counters behind the arguments, below the table index; `back`: stack bytes freed. */
+  protected pushCounters(index: number, back: number): void {
+    const { body, code, f, plan } = this;
+    const { fuel, depth } = plan.options;
+    if (!fuel && !depth) return;
+    const op = body.op[index];
+    const isIndirect = op === OP.callIndirect || op === OP.returnCallIndirect;
+    const table = f.locals.scratch(TYPE.i32, 4);
+    if (isIndirect) code.localSet(table);
+    if (fuel) code.localGet(FUEL_LOCAL);
+    if (depth) {
+      code.localGet(DEPTH_LOCAL);
+      if (back > 0) {
+        code.i32Const(back);
+        code.byte(OP.i32Add);
+      }
+    }
+    if (isIndirect) code.localGet(table);
+  }
+
+  /** A call that cannot suspend. */
+  protected coldCall(index: number): void {
     this.emitCall(index);
-    this.reloadFuel(this.amountAfter(index));
+    this.charge(this.amountAfter(index));
     this.tees(index);
   }
 
@@ -356,38 +375,30 @@ export class Emitter {
 
   /**
    * The clauses of the try_table that began at `opener`; `leave(label)` branches to a label that is
-   * counted from outside. The counters are those of the frame that catches.
+   * counted from outside. Who throws has written the counter back.
    */
   protected catchClauses(opener: number, leave: (label: number) => void): void {
     const { body, code, f } = this;
     const from = body.b[opener];
     for (let clause = 0; clause < body.labels[from]; clause += 1) {
       code.opIndex(OP.catch, body.labels[from + 2 + clause * 3]);
-      if (f.fuel !== null && !f.constantFuel) this.loadFuel();
-      if (f.depthBytes > 0) {
-        code.i32Const(0);
-        code.localGet(f.depthLocal);
-        code.i32Const(f.depthBytes);
-        code.byte(OP.i32Sub);
-        code.access(OP.i32Store, 2, CONTROL_BASE + 4 * CONTROL.depth);
-      }
+      if (f.fuel !== null) this.loadFuel();
       leave(body.labels[from + 3 + clause * 3]);
     }
   }
 
   /** Whoever catches takes the counter from memory. */
   protected throw(index: number): void {
-    if (!this.f.constantFuel) this.storeFuel();
+    this.storeFuel();
     this.raw(index);
   }
 
-  /** A tail call: the frame is gone before the callee runs. */
+  /** A tail call: the frame, and its stack bytes, are gone before the callee runs. */
   protected tailCall(index: number): void {
-    const { body, code, plan } = this;
-    this.epilogue();
-    if (body.op[index] === OP.returnCall) {
-      code.opIndex(OP.returnCall, mappedFunction(plan, body.a[index]));
-    } else this.raw(index);
+    const { body, code, plan, f } = this;
+    this.pushCounters(index, f.depthBytes);
+    if (body.op[index] === OP.returnCallIndirect) this.indirect(OP.returnCallIndirect, index);
+    else code.opIndex(OP.returnCall, mappedFunction(plan, body.a[index]));
   }
 }
 

@@ -43,8 +43,6 @@ export class FuelPlan {
   readonly entry: number;
   /** Charged right after each instruction (a loop's: at its head, in each iteration). */
   readonly after: Int32Array;
-  /** Whether every run of the function costs `entry`. */
-  readonly isConstant: boolean;
 
   constructor(body: Body) {
     this.after = new Int32Array(body.count);
@@ -55,7 +53,6 @@ export class FuelPlan {
       if (point >= 0) this.after[point] = cost - before + beyond;
     }
     this.entry = blocks[0].cost + blocks[0].beyond;
-    this.isConstant = blocks.length === 1;
   }
 }
 

@@ -5,12 +5,10 @@ import { CodeWriter } from './code-writer.ts';
 import {
   CONTROL,
   DIRTY_MAP_BASE,
-  FUEL_MIN,
   PAGE_SHIFT,
   RESERVE_BYTES,
   RESERVE_PAGES,
   TRAP,
-  UNWINDING_FUEL,
 } from './layout.ts';
 import { findLowered } from './lowered-start.ts';
 import type { ModulePlan } from './module-plan.ts';
@@ -111,13 +109,10 @@ function finish(code: CodeWriter): Uint8Array {
   return code.view();
 }
 
-/**
- * (site, slot, bytes) -> address: a new frame with its header. The first frame of a suspension sets
- * the counter aside. A stack that is full reaches below address 0 and traps.
- */
-function buildPush(plan: ModulePlan): Uint8Array {
-  const code = begin([[1, I32]]);
-  const [site, slot, bytes, fuel] = [0, 1, 2, 3];
+/** (site, slot, bytes) -> address: a new frame with its header. A full stack ends below 0: a trap. */
+function buildPush(): Uint8Array {
+  const code = begin([]);
+  const [site, slot, bytes] = [0, 1, 2];
   code.loadControl(CONTROL.shadowSp);
   code.localGet(bytes);
   code.byte(OP.i32Sub);
@@ -128,18 +123,6 @@ function buildPush(plan: ModulePlan): Uint8Array {
   code.localGet(slot);
   code.access(OP.i32Store, 2, 4);
   code.storeControl(CONTROL.shadowSp, bytes);
-  if (plan.options.fuel) {
-    code.loadControl(CONTROL.fuel);
-    code.localTee(fuel);
-    code.i32Const(FUEL_MIN);
-    code.byte(OP.i32GeS);
-    code.if();
-    code.storeControl(CONTROL.savedFuel, fuel);
-    code.i32Const(UNWINDING_FUEL);
-    code.localSet(fuel);
-    code.storeControl(CONTROL.fuel, fuel);
-    code.end();
-  }
   code.localGet(bytes);
   return finish(code);
 }

@@ -24,7 +24,13 @@ import {
   type MemoryLayout,
 } from './layout.ts';
 import { buildStart, findLowered, isEmpty, type Lowered } from './lowered-start.ts';
-import { entryIndex, referenceIndex, type ModulePlan } from './module-plan.ts';
+import {
+  convention,
+  entryIndex,
+  referenceIndex,
+  slowType,
+  type ModulePlan,
+} from './module-plan.ts';
 import type { Instrumented, InstrumentOptions, Suspends } from './options.ts';
 import {
   addedDataCount,
@@ -42,7 +48,6 @@ import {
 } from './sections.ts';
 import { addThunks } from './thunks.ts';
 import { transformFunction } from './transform-function.ts';
-import { buildWrapper } from './wrappers.ts';
 
 /**
  * Instruments a core module. Throws `guest/malformed`, `guest/feature` or `guest/limit`, each with
@@ -63,7 +68,11 @@ export function instrument(
   const usesExceptions = features.includes('exceptions-legacy') || features.includes('exnref');
   const flat = usesExceptions ? lowerExceptions(parsed) : parsed;
   const suspending = suspendingImports(parsed, options, suspends);
-  const { module, targets } = addThunks(flat, suspending, first.referenced);
+  const { module, targets } = addThunks(flat, {
+    suspending,
+    referenced: first.referenced,
+    hasCounters: options.fuel || options.depth,
+  });
   const survey = module === parsed ? first : withThunks(module, first);
   const preparation = buildPlan(module, survey, { options, suspending, thunks: targets });
   const assembly = new Assembly(preparation.plan, preparation.helpers);
@@ -188,7 +197,7 @@ class Assembly {
       this.siteCount += done.siteCount;
       this.frameBytesMax = Math.max(this.frameBytesMax, done.frameBytesMax);
       if (done.slow) {
-        this.slow.push({ type: functionType([], type.results), body: done.slow });
+        this.slow.push({ type: slowType(plan, type), body: done.slow });
         this.suspendableCount += 1;
       }
       return done.fast;
@@ -220,9 +229,7 @@ class Assembly {
       this.hasStart = true;
       const type = functionType([], []);
       const body = this.addWrapper(type, buildStart(plan, this.lowered));
-      const startIsHot = module.start >= 0 && plan.hot.functions[plan.target(module.start)] === 1;
-      const index = startIsHot ? this.addWrapper(type, buildWrapper(plan, type, body)) : body;
-      list.push({ name: 'athanor:start', kind: KIND.function, index });
+      list.push({ name: 'athanor:start', kind: KIND.function, index: body });
     }
     if (this.memoryExport() === OUR_MEMORY) {
       list.push({ name: OUR_MEMORY, kind: KIND.memory, index: 0 });
@@ -273,7 +280,7 @@ class Assembly {
     const writer = new ByteWriter(own.length * 2 + 64);
     const added = [...this.helpers, ...this.slow, ...this.wrappers];
     writer.u32(own.length + added.length);
-    for (const { typeIndex } of own) writer.u32(typeIndex);
+    for (const { type } of own) writer.u32(plan.types.index(convention(plan, type)));
     for (const { type } of added) writer.u32(plan.types.index(type));
     return writer;
   }

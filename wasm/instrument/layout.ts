@@ -130,14 +130,11 @@ export const CONTROL = {
   fuel: 2,
   /** Bytes of call depth left. */
   depth: 3,
-  /** Ours: the fuel while the guest unwinds, when its own word says so to every frame. */
-  savedFuel: 4,
 } as const;
 
 /**
- * While frames save themselves the fuel word holds this, so that one comparison after a call both
- * takes the counter back and sees the suspension. The host never sees it: the outermost function
- * puts the counter back.
+ * What a function returns as its fuel while frames save themselves, so that one comparison after a
+ * call both takes the counter and sees the suspension. Memory never holds it.
  */
 export const UNWINDING_FUEL = -0x80000000;
 /** Any real counter is above: a block costs less than 2^30. */

@@ -1,4 +1,4 @@
-import { typeBytes, type ValueType } from '../binary/types.ts';
+import { TYPE, type ValueType } from '../binary/types.ts';
 import type { ByteWriter } from '../binary/writer.ts';
 
 /** Hands out our locals behind the guest's own and writes the declarations. */
@@ -37,26 +37,32 @@ export class LocalSpace {
     return local;
   }
 
-  /** Writes the vector of declarations; with `withParams` the parameters become plain locals. */
-  writeDeclarations(writer: ByteWriter, withParams: boolean): void {
-    const first = withParams ? 0 : this.paramCount;
-    const runs: [count: number, type: ValueType][] = [];
-    for (let index = first; index < this.types.length; index += 1) {
-      const last = runs.at(-1);
-      if (last?.[1] === this.types[index]) last[0] += 1;
-      else runs.push([1, this.types[index]]);
-    }
-    writer.u32(runs.length);
-    for (const [count, type] of runs) {
-      writer.u32(count);
-      writer.byte(type);
-    }
+  /** Writes the declarations of the fast copy: all but the parameters, which ours follow. */
+  writeDeclarations(writer: ByteWriter): void {
+    writeRuns(writer, this.types.slice(this.paramCount));
   }
 
-  /** An upper estimate of the machine stack that a call of the function takes, in bytes. */
-  stackBytes(operandHeightMax: number): number {
-    let bytes = 64 + operandHeightMax * 8;
-    for (const type of this.types) bytes += Math.max(8, typeBytes(type));
-    return bytes;
+  /** Those of the slow copy, where the parameters are plain locals and the counter stands behind. */
+  writeSlowDeclarations(writer: ByteWriter, fuel: boolean): void {
+    const params = this.types.slice(0, this.paramCount);
+    writeRuns(writer, [
+      ...params,
+      ...(fuel ? [TYPE.i32] : []),
+      ...this.types.slice(this.paramCount),
+    ]);
+  }
+}
+
+function writeRuns(writer: ByteWriter, types: readonly ValueType[]): void {
+  const runs: [count: number, type: ValueType][] = [];
+  for (const type of types) {
+    const last = runs.at(-1);
+    if (last?.[1] === type) last[0] += 1;
+    else runs.push([1, type]);
+  }
+  writer.u32(runs.length);
+  for (const [count, type] of runs) {
+    writer.u32(count);
+    writer.byte(type);
   }
 }

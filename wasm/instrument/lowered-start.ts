@@ -1,8 +1,8 @@
 import { MODE, type ConstExpression, type ParsedModule } from '../binary/module.ts';
 import { OP } from '../binary/opcodes.ts';
 import { CodeWriter } from './code-writer.ts';
-import { RESERVE_BYTES } from './layout.ts';
-import { mappedFunction, referenceIndex, type ModulePlan } from './module-plan.ts';
+import { CONTROL, RESERVE_BYTES } from './layout.ts';
+import { entryIndex, referenceIndex, type ModulePlan } from './module-plan.ts';
 
 /**
  * Initialisers that not every engine evaluates (sums, module-defined globals; an offset that must be
@@ -54,11 +54,19 @@ export function writeConst(code: CodeWriter, plan: ModulePlan, expression: Const
   }
 }
 
+const REWINDING = 2;
+
 /** The body of `athanor:start` before wrapping: lowered initialisers, then the guest's start. */
 export function buildStart(plan: ModulePlan, lowered: Lowered): Uint8Array {
   const { module } = plan;
   const code = new CodeWriter(256);
   code.u32(0);
+  // A start function that was suspended is entered again; what came before it is done.
+  code.block();
+  code.loadControl(CONTROL.state);
+  code.i32Const(REWINDING);
+  code.byte(OP.i32Eq);
+  code.brIf(0);
   for (const index of lowered.globals) {
     const { init } = module.globals[index];
     if (init === null) continue;
@@ -95,7 +103,8 @@ export function buildStart(plan: ModulePlan, lowered: Lowered): Uint8Array {
     code.byte(0);
     code.opIndex(OP.dataDrop, index);
   }
-  if (module.start >= 0) code.call(mappedFunction(plan, plan.target(module.start)));
+  code.end();
+  if (module.start >= 0) code.call(entryIndex(plan, module.start));
   code.end();
   return code.view();
 }

@@ -47,6 +47,25 @@ export function mappedFunction(plan: ModulePlan, index: number): number {
   return index < plan.module.importedFunctionCount ? index : index + plan.addedImportCount;
 }
 
+/**
+ * How functions of the guest are called in the output: the fuel counter travels in and out in
+ * registers, as the last result and behind the guest's parameters; the stack bytes left travel in.
+ */
+export function convention(plan: Pick<ModulePlan, 'options'>, type: FunctionType): FunctionType {
+  const { fuel, depth } = plan.options;
+  if (!fuel && !depth) return type;
+  const counters = [...(fuel ? [TYPE.i32] : []), ...(depth ? [TYPE.i32] : [])];
+  const results = fuel ? [...type.results, TYPE.i32] : type.results;
+  return functionType([...type.params, ...counters], results);
+}
+
+/** The type of a slow copy: stack bytes left -> results, fuel. */
+export function slowType(plan: ModulePlan, type: FunctionType): FunctionType {
+  const { fuel, depth } = plan.options;
+  const results = fuel ? [...type.results, TYPE.i32] : type.results;
+  return functionType(depth ? [TYPE.i32] : [], results);
+}
+
 /** The table in which references of a type are saved: one of the two behind the resume table. */
 export function referenceTable(plan: ModulePlan, type: ValueType): number {
   return plan.resumeTable + (type === TYPE.funcref ? 1 : 2);
@@ -54,7 +73,7 @@ export function referenceTable(plan: ModulePlan, type: ValueType): number {
 
 /** The output index that a reference to a function names. */
 export function referenceIndex(plan: ModulePlan, index: number): number {
-  const wrapper = plan.openTables ? plan.helpers.get(`enter${plan.target(index)}`) : undefined;
+  const wrapper = plan.openTables ? plan.helpers.get(`table${plan.target(index)}`) : undefined;
   return wrapper ?? mappedFunction(plan, plan.target(index));
 }
 
@@ -85,10 +104,5 @@ export class TypeSpace {
     this.added.push(type);
     this.indexes.set(type.key, index);
     return index;
-  }
-
-  /** The index of `() -> results`. */
-  resumeType(type: FunctionType): number {
-    return this.index(functionType([], type.results));
   }
 }

@@ -258,7 +258,7 @@ export function writeData(
     code.u32(0);
     code.i32Const(CONTROL_BASE);
     code.end();
-    const words = [0, SHADOW_STACK_TOP, 0, depthBudgetBytes, 0];
+    const words = [0, SHADOW_STACK_TOP, 0, depthBudgetBytes];
     code.u32(words.length * 4);
     for (const word of words) {
       for (let shift = 0; shift < 32; shift += 8) code.byte((word >>> shift) & 0xff);

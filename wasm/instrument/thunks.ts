@@ -3,18 +3,25 @@ import { OP } from '../binary/opcodes.ts';
 import { ByteWriter } from '../binary/writer.ts';
 
 /**
- * A module in which every suspending import that a table or an export can name is reached through a
- * function of the module's own, so that it has a frame like any other. The thunks stand behind the
+ * A module in which every import that a table, an export or the start section names, and that may
+ * suspend or lacks our counters, is reached through a function of the module's own, so that it has a
+ * frame and is called like any other. The thunks stand behind the
  * module's functions; `targets` maps an import to its thunk.
  */
 export function addThunks(
   module: ParsedModule,
-  suspending: Uint8Array,
-  referenced: ReadonlySet<number>,
+  parts: {
+    suspending: Uint8Array;
+    referenced: ReadonlySet<number>;
+    /** Whether functions of the guest are called in another way than imports. */
+    hasCounters: boolean;
+  },
 ): { module: ParsedModule; targets: ReadonlyMap<number, number> } {
+  const { suspending, referenced, hasCounters } = parts;
   const wanted = new Set<number>();
   for (const index of referenced) {
-    if (index < module.importedFunctionCount && suspending[index] === 1) wanted.add(index);
+    if (index >= module.importedFunctionCount) continue;
+    if (hasCounters || suspending[index] === 1) wanted.add(index);
   }
   for (const { kind, index } of module.exports) {
     if (kind === KIND.function && index < module.importedFunctionCount && suspending[index] === 1) {

@@ -32,7 +32,7 @@ export function transformFunction(
   const locals = new LocalSpace(body.locals, body.paramCount);
   const isSite = hot ? siteTest(plan, body) : (): boolean => false;
   const fuel = plan.options.fuel ? new FuelPlan(body) : null;
-  const entryCheck = fuel !== null && (body.hasCall || body.hasLoop);
+  const entryCheck = fuel !== null && (body.hasCall || body.hasLoop) && !beginsWithLoop(body);
   const sites = hot ? new Sites(body, isSite, anywhere && entryCheck) : null;
   const hasSites = sites !== null && sites.count > 0;
   const nan = plan.options.nan && usesFloats(body) ? new NanPlan(body, isSite) : null;
@@ -56,10 +56,7 @@ export function transformFunction(
     frames,
     slot: options.slot,
     entryCheck,
-    constantFuel: fuel !== null && fuel.isConstant && !body.hasCall && !body.hasLoop,
     depthBytes: plan.options.depth && body.hasCall ? depthBytes(body) : 0,
-    fuelLocal: locals.add(TYPE.i32),
-    depthLocal: locals.add(TYPE.i32),
     baseLocal: locals.add(TYPE.i32),
   };
   const fast = new FastEmitter(f).emit();
@@ -70,6 +67,16 @@ export function transformFunction(
     siteCount: sites?.count ?? 0,
     frameBytesMax: frames?.bytesMax ?? 0,
   };
+}
+
+/** Whether nothing can leave or call before a first loop, whose check serves the entry too. */
+function beginsWithLoop(body: Body): boolean {
+  for (let index = 0; index < body.count; index += 1) {
+    const op = body.op[index];
+    if (op === OP.loop) return true;
+    if (op !== OP.block && op < OP.drop && op !== OP.nop) return false;
+  }
+  return false;
 }
 
 /** Whether a frame may have to be saved at an instruction. */
