@@ -3,7 +3,7 @@ import { encodeCanonical, decodeCanonical, type Effect, type Outcome } from '../
 import type { GuestImage } from '../../sim/index.ts';
 import type { PreparedProgram } from '../../wasm/runtime/prepared.ts';
 import { LonePort } from '../support/lone-guest.ts';
-import { builtComponent, prepareComponent, spawn } from './programs.ts';
+import { builtComponent, prepareComponent, preparePlain, spawn } from './programs.ts';
 
 interface Run {
   readonly output: string;
@@ -83,7 +83,7 @@ describe('a C program as a component', () => {
     expect(run(hello, ['hello', '/', '3']).end).toMatchObject({ kind: 'exit', code: 1 });
   });
 
-  it('does every file system call as it does without the component around it', () => {
+  it('does every file system call', () => {
     const { output, end } = run(files, ['files', 'exercise', '/']);
     expect(output).toMatchInlineSnapshot(`
       "create a: 0
@@ -186,6 +186,16 @@ describe('a C program as a component', () => {
       "
     `);
     expect(end).toMatchObject({ kind: 'exit', code: 0 });
+  });
+
+  it('says of files what the same module says without the adapter around it', () => {
+    const module = preparePlain('files');
+    // The adapter has no allocate; the line of links tells the size that it would have made.
+    const lines = (prepared: PreparedProgram): string[] =>
+      run(prepared, ['files', 'exercise', '/'])
+        .output.split('\n')
+        .filter((line) => !/^(allocate: |links )/.test(line));
+    expect(lines(files)).toEqual(lines(module));
   });
 
   it('moved into a fresh guest at each blocking call: nothing differs', () => {

@@ -70,6 +70,6 @@ export async function dummyComponent(items: readonly string[]): Promise<Uint8Arr
 }
 
 export async function parseWat(source: string): Promise<Uint8Array> {
-  const { parseWat: parse } = await wabt();
-  return Uint8Array.from(parse('test.wat', source).toBinary({}).buffer);
+  const assembler = await wabt();
+  return Uint8Array.from(assembler.parseWat('test.wat', source).toBinary({}).buffer);
 }

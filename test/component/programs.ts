@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { compileC, componentFromModule, guestPath } from '../../guests/index.ts';
 import { sha256, type GuestPort } from '../../sim/index.ts';
 import { componentProgram } from '../../wasm/component/guest-program.ts';
+import { preview1Program } from '../../wasm/preview1/program.ts';
 import { CodeStore } from '../../wasm/runtime/code-store.ts';
 import { prepareProgram } from '../../wasm/runtime/prepare.ts';
 import type { PreparedProgram } from '../../wasm/runtime/prepared.ts';
@@ -42,6 +43,12 @@ export function prepareComponent(component: Uint8Array): PreparedProgram {
   const prepared = prepareProgram(componentProgram(component), 1024, new CodeStore(null, []));
   PREPARED.set(digest, prepared);
   return prepared;
+}
+
+/** A C guest of ours as the preview 1 module that it is. */
+export function preparePlain(name: string): PreparedProgram {
+  const module = Uint8Array.from(readFileSync(guestPath('built', `${name}.wasm`)));
+  return prepareProgram(preview1Program(module), 1024, new CodeStore(null, []));
 }
 
 export function spawn(prepared: PreparedProgram, port: GuestPort): WasmGuest {

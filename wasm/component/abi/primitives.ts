@@ -5,10 +5,10 @@ import type { Type } from './type.ts';
 interface Integer {
   readonly text: string;
   readonly size: number;
-  get(view: DataView, offset: number): number;
-  set(view: DataView, offset: number, value: number): void;
+  readonly get: (view: DataView, offset: number) => number;
+  readonly set: (view: DataView, offset: number, value: number) => void;
   /** Cuts an i32 to the type's range. */
-  wrap(value: number): number;
+  readonly wrap: (value: number) => number;
 }
 
 function integer(options: Integer): Type<number> {

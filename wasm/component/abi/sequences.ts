@@ -6,9 +6,9 @@ import type { Type } from './type.ts';
 interface Sequence<T> {
   readonly text: string;
   readonly weight: number;
-  read(transfer: Transfer, offset: number, count: number): T;
+  readonly read: (transfer: Transfer, offset: number, count: number) => T;
   /** Allocates, writes, and gives the pointer and the count. */
-  write(transfer: Transfer, value: T): { offset: number; count: number };
+  readonly write: (transfer: Transfer, value: T) => { offset: number; count: number };
 }
 
 function sequence<T>(options: Sequence<T>): Type<T> {

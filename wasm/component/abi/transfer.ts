@@ -51,8 +51,7 @@ export class Transfer {
 
   /** The handle for a resource that the host lends to the guest: it never does. */
   lend(resource: ResourceName, value: HandleValue): number {
-    void value;
-    return this.trap(`the host lends no ${resource}`);
+    return this.trap(`the host lends no ${resource} (${typeof value})`);
   }
 
   trap(message: string): never {

@@ -105,12 +105,9 @@ export class Scope {
 
   /** The enclosing scope that many levels up. */
   outer(levels: number, offset: number): Scope {
-    let scope: Scope = this;
-    for (let level = 0; level < levels; level++) {
-      if (scope.parent === null) throw malformed(offset, 'an alias reaches out of the component');
-      scope = scope.parent;
-    }
-    return scope;
+    const scopes: Scope[] = [this];
+    for (let up = this.parent; up !== null; up = up.parent) scopes.push(up);
+    return at(scopes, levels, 'enclosing component', offset);
   }
 
   export(name: string, entity: Entity, offset: number): void {
