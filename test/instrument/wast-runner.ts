@@ -233,8 +233,9 @@ export class ScriptRunner {
 
   /** At a check or a blocking import: stop, or go on after a stop. */
   #stop(instance: Loaded | null, preempted: boolean): void {
-    if (instance?.layout == null) return;
-    const control = instance.control(instance.layout);
+    const layout = instance?.layout ?? null;
+    if (instance === null || layout === null) return;
+    const control = instance.control(layout);
     if (control[CONTROL.state] === 2) {
       control[CONTROL.state] = 0;
       return;
