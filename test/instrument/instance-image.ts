@@ -10,10 +10,9 @@ export interface InstanceImage {
   readonly memoryBytes: number;
   readonly tables: readonly { readonly exportName: string; readonly entries: readonly unknown[] }[];
   readonly references: readonly { readonly exportName: string; readonly value: unknown }[];
-  /** References in the saved frames: the tables' entries from `from` on. */
+  /** References in the saved frames. */
   readonly frames: readonly {
     readonly exportName: string;
-    readonly from: number;
     readonly entries: readonly unknown[];
   }[];
 }
@@ -76,15 +75,13 @@ export function captureImage(exports: Exports, layout: Layout): InstanceImage {
   const memory = new Uint8Array(memoryOf(exports, layout.memory.exportName).buffer);
   const { shadowStackTop, controlBase, dirtyMapBase, guestBaseBytes } = layout;
   const shadowSp = new Int32Array(memory.buffer, controlBase)[CONTROL.shadowSp];
-  const from = shadowSp >> 3;
+  const depth = (shadowStackTop - shadowSp) >> 3;
   const saved = layout.savedReferences;
   const frames = (saved ? [saved.functions, saved.externs] : []).map((exportName) => {
     const table = tableOf(exports, exportName);
-    const length = Math.max(0, table.length - from);
-    const entries = Array.from({ length }, (_, at) =>
-      toToken(exports, layout, table.get(from + at)),
-    );
-    return { exportName, from, entries };
+    const length = Math.min(table.length, depth + 1);
+    const entries = Array.from({ length }, (_, at) => toToken(exports, layout, table.get(at)));
+    return { exportName, entries };
   });
   const ranges = [
     [shadowSp, shadowStackTop],
@@ -112,8 +109,10 @@ export function restoreImage(exports: Exports, layout: Layout, image: InstanceIm
   }
   for (const frame of image.frames) {
     const table = tableOf(exports, frame.exportName);
+    const missingEntries = frame.entries.length - table.length;
+    if (missingEntries > 0) table.grow(missingEntries);
     frame.entries.forEach((entry, at) => {
-      table.set(frame.from + at, fromToken(exports, entry));
+      table.set(at, fromToken(exports, entry));
     });
   }
   for (const { exportName, value } of image.references) {

@@ -99,6 +99,7 @@ export const OP = {
   i32GtU: 0x4b,
   i32LeU: 0x4d,
   i32GeS: 0x4e,
+  i32GeU: 0x4f,
   f32Eq: 0x5b,
   f32Ne: 0x5c,
   f64Eq: 0x61,

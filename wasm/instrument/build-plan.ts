@@ -1,5 +1,7 @@
 import { assert } from '../../sim/index.ts';
 import { tooLarge } from '../binary/errors.ts';
+import { OP } from '../binary/opcodes.ts';
+import { isReference } from '../binary/types.ts';
 import { KIND, LIMIT, MODE, type ParsedModule } from '../binary/module.ts';
 import {
   exportsTable,
@@ -48,6 +50,7 @@ export function buildPlan(
     uses: survey.opcodeUses,
     initPairs: survey.initPairs,
     suspends: options.suspend !== 'none',
+    hasReferences: usesReferences(module, survey),
   });
   const globalsBytes = savedGlobalsBytes(savedGlobals(module));
   const { globalsBytesMax } = stateSlices(options);
@@ -130,6 +133,17 @@ function hotReferences(
     if (index >= module.importedFunctionCount && hot.functions[index] === 1) found.add(index);
   }
   return [...found].sort((a, b) => a - b);
+}
+
+/** Whether a reference can be a local or an operand somewhere. */
+function usesReferences(module: ParsedModule, survey: Survey): boolean {
+  const { opcodeUses } = survey;
+  if (survey.hasReferenceLocals || module.globals.some(({ type }) => isReference(type)))
+    return true;
+  if ([OP.tableGet, OP.refNull, OP.refFunc].some((op) => opcodeUses[op] > 0)) return true;
+  const holds = (types: readonly number[]): boolean => types.some(isReference);
+  if (module.types.some(({ params, results }) => holds(params) || holds(results))) return true;
+  return module.tags.some(({ params }) => holds(params));
 }
 
 /** Whether functions of other modules can stand in the module's tables. */

@@ -2,6 +2,7 @@ import { malformed } from '../binary/errors.ts';
 import { InstructionReader } from '../binary/instruction.ts';
 import { KIND, type ParsedModule } from '../binary/module.ts';
 import { OP } from '../binary/opcodes.ts';
+import { isReference } from '../binary/types.ts';
 
 /** What one quick look at all bodies tells. */
 export interface Survey {
@@ -20,6 +21,8 @@ export interface Survey {
   /** Of all type indexes: equal for equal types. */
   readonly typeIds: Int32Array;
   readonly typeIdCount: number;
+  /** Whether some function declares a local that holds a reference. */
+  readonly hasReferenceLocals: boolean;
   /** Segments that code initialises memory from, and `segment,table` pairs of table.init. */
   readonly initPairs: ReadonlySet<string>;
   /** Segments that code drops, `data<n>` or `elem<n>`. */
@@ -41,12 +44,13 @@ export function surveyModule(module: ParsedModule): Survey {
   const { typeIds, typeIdCount } = numberTypes(module);
   const initPairs = new Set<string>();
   const dropped = new Set<string>();
+  let hasReferenceLocals = false;
   const reader = new InstructionReader(module.bytes);
   module.bodies.forEach((body, index) => {
     const caller = module.importedFunctionCount + index;
     reader.position = body.start;
     reader.end = body.end;
-    skipLocals(reader);
+    if (skipLocals(reader)) hasReferenceLocals = true;
     while (reader.position < body.end) {
       reader.next();
       const { op } = reader;
@@ -81,16 +85,20 @@ export function surveyModule(module: ParsedModule): Survey {
     typeIdCount,
     initPairs,
     dropped,
+    hasReferenceLocals,
     tablesMutate,
   };
 }
 
-function skipLocals(reader: InstructionReader): void {
+/** Passes the declarations; whether one is of a reference. */
+function skipLocals(reader: InstructionReader): boolean {
+  let found = false;
   const groups = reader.count();
   for (let group = 0; group < groups; group += 1) {
     reader.u32();
-    reader.byte();
+    if (isReference(reader.byte())) found = true;
   }
+  return found;
 }
 
 function changesTables(uses: Uint32Array): boolean {

@@ -6,15 +6,16 @@ import type { DirtyPlan } from './dirty.ts';
 import { emitMark } from './dirty.ts';
 import type { Frames } from './frames.ts';
 import type { FuelPlan } from './fuel.ts';
-import { CONTROL, CONTROL_BASE, FUEL_MIN, RESERVE_PAGES, UNWINDING_FUEL } from './layout.ts';
-import type { LocalSpace } from './locals.ts';
 import {
-  convention,
-  mappedFunction,
-  referenceIndex,
-  referenceTable,
-  type ModulePlan,
-} from './module-plan.ts';
+  CONTROL,
+  CONTROL_BASE,
+  FUEL_MIN,
+  RESERVE_PAGES,
+  SHADOW_STACK_TOP,
+  UNWINDING_FUEL,
+} from './layout.ts';
+import type { LocalSpace } from './locals.ts';
+import { convention, mappedFunction, referenceIndex, type ModulePlan } from './module-plan.ts';
 import { emitCanonical, type NanPlan } from './nan.ts';
 import type { Sites } from './sites.ts';
 
@@ -192,7 +193,7 @@ export class Emitter {
         if (isReference(type)) {
           this.referenceSlot(offset);
           code.localGet(local);
-          code.opIndex(OP.tableSet, referenceTable(plan, type));
+          code.call(plan.helpers.get(`keep${type}`) ?? -1);
           continue;
         }
         code.localGet(f.baseLocal);
@@ -206,12 +207,12 @@ export class Emitter {
     code.end();
   }
 
-  /** Pushes the index under which a reference of the current frame is saved. */
+  /** Pushes the index under which a reference of the current frame is saved; see layout.ts. */
   protected referenceSlot(offset: number): void {
     const { code, f } = this;
+    code.i32Const(SHADOW_STACK_TOP - offset);
     code.localGet(f.baseLocal);
-    code.i32Const(offset);
-    code.byte(OP.i32Add);
+    code.byte(OP.i32Sub);
     code.i32Const(REFERENCE_SHIFT);
     code.byte(OP.i32ShrU);
   }

@@ -1,6 +1,13 @@
 import type { ParsedModule } from '../binary/module.ts';
 import { OP } from '../binary/opcodes.ts';
-import { functionType, isReference, TYPE, typeBytes, type FunctionType } from '../binary/types.ts';
+import {
+  functionType,
+  isReference,
+  TYPE,
+  typeBytes,
+  type FunctionType,
+  type ValueType,
+} from '../binary/types.ts';
 import { CodeWriter } from './code-writer.ts';
 import {
   CONTROL,
@@ -11,7 +18,7 @@ import {
   TRAP,
 } from './layout.ts';
 import { findLowered } from './lowered-start.ts';
-import type { ModulePlan } from './module-plan.ts';
+import { referenceTable, type ModulePlan } from './module-plan.ts';
 
 /** A function of ours: its type and its body with local declarations. */
 export interface HelperFunction {
@@ -30,11 +37,20 @@ export function neededHelpers(plan: {
   module: ParsedModule;
   uses: Uint32Array;
   suspends: boolean;
+  hasReferences: boolean;
   initPairs: ReadonlySet<string>;
 }): HelperFunction[] {
   const { module, uses, initPairs } = plan;
   const list: HelperFunction[] = [];
   if (plan.suspends) {
+    for (const type of [TYPE.funcref, TYPE.externref]) {
+      if (!plan.hasReferences) break;
+      list.push({
+        name: `keep${type}`,
+        type: functionType([I32, type], []),
+        build: (full) => buildKeep(full, type),
+      });
+    }
     list.push({ name: 'push', type: functionType([I32, I32, I32], [I32]), build: buildPush });
   }
   if (uses[OP.memoryGrow] > 0) {
@@ -108,6 +124,40 @@ function finish(code: CodeWriter): Uint8Array {
   code.end();
   return code.view();
 }
+
+/** (index, reference): saves a reference of a frame; its table grows with the depth of the stack. */
+function buildKeep(plan: ModulePlan, type: ValueType): Uint8Array {
+  const code = begin([]);
+  const table = referenceTable(plan, type);
+  if (plan.references.size > 0) {
+    code.localGet(0);
+    code.opIndex(OP.tableSize, table);
+    code.byte(OP.i32GeU);
+    code.if();
+    code.zero(type);
+    code.localGet(0);
+    code.i32Const(REFERENCES_ADDED);
+    code.byte(OP.i32Add);
+    code.opIndex(OP.tableSize, table);
+    code.byte(OP.i32Sub);
+    code.opIndex(OP.tableGrow, table);
+    code.i32Const(0);
+    code.byte(OP.i32LtS);
+    code.if();
+    code.i32Const(TRAP.hostMemory);
+    code.call(plan.trapIndex);
+    code.byte(OP.unreachable);
+    code.end();
+    code.end();
+    code.localGet(0);
+    code.localGet(1);
+    code.opIndex(OP.tableSet, table);
+  }
+  return finish(code);
+}
+
+/** Entries that a table of saved references grows by. */
+const REFERENCES_ADDED = 256;
 
 /** (site, slot, bytes) -> address: a new frame with its header. A full stack ends below 0: a trap. */
 function buildPush(): Uint8Array {

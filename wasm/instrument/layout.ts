@@ -68,8 +68,9 @@ export interface Layout {
   readonly globals: readonly GlobalLayout[];
   readonly tables: readonly TableLayout[];
   /**
-   * Export names of the tables that hold the references in saved frames (entry: address / 8), or
-   * null when no frame can hold any. An image of a suspended guest must include them.
+   * Export names of the tables that hold the references in saved frames, or null when no frame can
+   * hold any. A reference at an address stands at entry (shadowStackTop - address) / 8; an image of a
+   * suspended guest must include entries up to (shadowStackTop - shadowSp) / 8.
    */
   readonly savedReferences: { readonly functions: string; readonly externs: string } | null;
   /**

@@ -107,11 +107,9 @@ export function writeTables(plan: ModulePlan, resumeSlots: number): ByteWriter {
   writer.u32(resumeSlots);
   if (plan.references.size === 0) return writer;
   for (const type of [TYPE.funcref, TYPE.externref]) {
-    const size = plan.references.has(type) ? SHADOW_STACK_TOP >> 3 : 0;
     writer.byte(type);
-    writer.byte(1);
-    writer.u32(size);
-    writer.u32(size);
+    writer.byte(0);
+    writer.u32(0);
   }
   return writer;
 }
