@@ -181,6 +181,12 @@ export class Wasi implements HostContext {
     }
   }
 
+  /** Forgets a call that waits for ever. */
+  abandon(): void {
+    this.wait = null;
+    this.scratch = SCRATCH;
+  }
+
   /** Puts bytes or text into the memory for the next call; returns where. */
   put(what: string | Uint8Array | readonly number[]): number {
     const bytes = typeof what === 'string' ? Buffer.from(what) : Uint8Array.from(what);
