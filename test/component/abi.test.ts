@@ -1,6 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { FlatReader, type CoreValue } from '../../wasm/component/abi/core-values.ts';
-import { BLOCKED, functionType, lowerImport } from '../../wasm/component/abi/function.ts';
+import {
+  BLOCKED,
+  functionType,
+  lowerImport,
+  planLowering,
+} from '../../wasm/component/abi/function.ts';
 import { HandleTable } from '../../wasm/component/abi/handle-table.ts';
 import { borrow, own, resource } from '../../wasm/component/abi/handles.ts';
 import * as primitive from '../../wasm/component/abi/primitives.ts';
@@ -249,7 +254,7 @@ describe('lowered functions', () => {
       const transfer = makeTransfer();
       const params = Array.from({ length: count }, () => U16);
       const seen: unknown[] = [];
-      const call = lowerImport(functionType(params, null), transfer, (values) => {
+      const call = lowerImport(planLowering(functionType(params, null)), transfer, (values) => {
         seen.push(...values);
         return undefined;
       });
@@ -266,9 +271,9 @@ describe('lowered functions', () => {
 
   it('one flat result is returned, more are stored at the last parameter', () => {
     const transfer = makeTransfer();
-    const direct = lowerImport(functionType([], U64), transfer, () => 5n);
+    const direct = lowerImport(planLowering(functionType([], U64)), transfer, () => 5n);
     expect(direct()).toBe(5n);
-    const stored = lowerImport(functionType([U8], DATETIME), transfer, ([at]) => {
+    const stored = lowerImport(planLowering(functionType([U8], DATETIME)), transfer, ([at]) => {
       return { seconds: BigInt(at as number), nanoseconds: 3 };
     });
     expect(stored(7, 256)).toBe(undefined);
@@ -279,9 +284,11 @@ describe('lowered functions', () => {
 
   it('a blocked call writes nothing and returns a value of its type', () => {
     const transfer = makeTransfer();
-    expect(lowerImport(functionType([], U64), transfer, () => BLOCKED)()).toBe(0n);
-    expect(lowerImport(functionType([], U8), transfer, () => BLOCKED)()).toBe(0);
-    expect(lowerImport(functionType([], DATETIME), transfer, () => BLOCKED)(256)).toBe(undefined);
+    expect(lowerImport(planLowering(functionType([], U64)), transfer, () => BLOCKED)()).toBe(0n);
+    expect(lowerImport(planLowering(functionType([], U8)), transfer, () => BLOCKED)()).toBe(0);
+    expect(
+      lowerImport(planLowering(functionType([], DATETIME)), transfer, () => BLOCKED)(256),
+    ).toBe(undefined);
     expect(DATETIME.load(transfer, 256)).toEqual({ seconds: 0n, nanoseconds: 0 });
   });
 });

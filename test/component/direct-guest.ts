@@ -1,7 +1,7 @@
 import type { GuestPort, Wait } from '../../sim/index.ts';
 import type { HostContext, Resumed } from '../../wasm/runtime/host-context.ts';
 import { FlatReader, type CoreValue } from '../../wasm/component/abi/core-values.ts';
-import { flatSignature } from '../../wasm/component/abi/function.ts';
+import { flatSignature, planLowering } from '../../wasm/component/abi/function.ts';
 import { HandleTable, type HandleValue } from '../../wasm/component/abi/handle-table.ts';
 import { Transfer } from '../../wasm/component/abi/transfer.ts';
 import { ComponentHost } from '../../wasm/component/component-host.ts';
@@ -96,7 +96,8 @@ export class DirectGuest implements HostContext {
         if (row === undefined) throw new Error(`there is no ${own}`);
         this.indexes.set(`${name}#${row.name}`, imports.length);
         this.rows[imports.length] = row;
-        imports.push({ kind: 'function', row, encoding: 'utf8', realloc });
+        const lowering = planLowering(row.type);
+        imports.push({ kind: 'function', row, lowering, encoding: 'utf8', realloc });
         names.push(`${name}#${row.name}`);
       }
       for (const row of resources) {

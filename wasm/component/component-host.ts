@@ -47,16 +47,16 @@ export class ComponentHost implements HostSet {
     this.wasi.restore(state);
   }
 
-  private bind({ row, encoding, realloc }: BoundFunction, kind: EventKind): HostFunction {
+  private bind({ row, lowering, encoding, realloc }: BoundFunction, kind: EventKind): HostFunction {
     const { context, wasi } = this;
     const allocate = realloc === null ? null : this.allocator(realloc);
     const transfer = new Transfer(context, wasi.handles, encoding, allocate);
-    return lowerImport(row.type, transfer, (values, core) => {
+    return lowerImport(lowering, transfer, (values, core) => {
       wasi.extraNs = 0;
       const value = row.run(wasi, values);
       if (value === BLOCKED) return value;
       context.port.effect(kind, digestInputs(core, values), summarise(value));
-      const moved = countBytes(values) + countBytes([value]);
+      const moved = lowering.movesBytes ? countBytes(values) + countBytes([value]) : 0;
       context.charge(row.costNs + wasi.extraNs + bytesNs(moved));
       return value;
     });

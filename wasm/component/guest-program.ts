@@ -1,5 +1,6 @@
 import { SimError } from '../../sim/index.ts';
 import type { GuestProgram, ProgramEntry, ProgramModule } from '../runtime/program.ts';
+import { planLowering, type Lowering } from './abi/function.ts';
 import type { StringEncoding } from './abi/transfer.ts';
 import { ComponentHost } from './component-host.ts';
 import type { HostResourceRow } from './host-table.ts';
@@ -12,6 +13,7 @@ export type BoundImport =
   | {
       readonly kind: 'function';
       readonly row: OfferedFunction;
+      readonly lowering: Lowering;
       readonly encoding: StringEncoding;
       readonly realloc: CoreFunctionName | null;
     }
@@ -89,7 +91,7 @@ function bindImport(host: HostImport): BoundImport {
     });
   }
   const { encoding, realloc } = host;
-  return { kind: 'function', row, encoding, realloc };
+  return { kind: 'function', row, lowering: planLowering(row.type), encoding, realloc };
 }
 
 function notOffered(host: HostImport, what: string): SimError {

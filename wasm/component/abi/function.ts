@@ -1,5 +1,6 @@
 import { FlatReader, zeroOf, type CoreType, type CoreValue } from './core-values.ts';
 import { tuple } from './products.ts';
+import { BYTES } from './sequences.ts';
 import type { Transfer } from './transfer.ts';
 import { weightOf, type Type } from './type.ts';
 
@@ -45,32 +46,59 @@ export function flatSignature(type: FunctionType): { params: CoreType[]; results
   return { params: [...params, 'i32'], results: [] };
 }
 
+/** All about a function's lowering that does not depend on the guest; made once for a program. */
+export interface Lowering {
+  readonly type: FunctionType;
+  readonly params: readonly CoreType[];
+  /** The arguments as they lie in memory, when they are too many; else null. */
+  readonly packed: Type<readonly unknown[]> | null;
+  /** What a blocked call returns: any value of the result's core type. */
+  readonly blockedValue: CoreValue | undefined;
+  /** Whether byte lists cross in either direction. */
+  readonly movesBytes: boolean;
+}
+
+export function planLowering(type: FunctionType): Lowering {
+  const { params, results } = flatSignature(type);
+  const flatCount = type.params.reduce((sum, param) => sum + param.flat.length, 0);
+  return {
+    type,
+    params,
+    packed: flatCount > FLAT_PARAMS_MAX ? tuple(...type.params) : null,
+    blockedValue: results.length === 1 ? zeroOf(results[0]) : undefined,
+    movesBytes: type.text.includes(BYTES.text),
+  };
+}
+
+const NO_VALUES: readonly unknown[] = [];
+
+function liftArguments(
+  { type, params, packed }: Lowering,
+  transfer: Transfer,
+  core: readonly CoreValue[],
+): readonly unknown[] {
+  if (type.params.length === 0) return NO_VALUES;
+  const flat = new FlatReader(core, params);
+  if (packed === null) return type.params.map((param) => param.lift(transfer, flat));
+  const offset = flat.i32() >>> 0;
+  transfer.claim(offset, packed.size, packed.alignment);
+  return packed.load(transfer, offset);
+}
+
 /**
  * The core function for a lowered import (`canon lower`): lifts the arguments, calls `run`, lowers
  * what it returns. When `run` is blocked nothing is written and the result has no meaning.
  */
 export function lowerImport(
-  type: FunctionType,
+  lowering: Lowering,
   transfer: Transfer,
   run: (values: readonly unknown[], core: readonly CoreValue[]) => unknown,
 ): CoreFunction {
-  const { params, results } = flatSignature(type);
-  const indirect = type.params.flatMap((param) => param.flat).length > FLAT_PARAMS_MAX;
-  const packed = tuple(...type.params);
-  const { result } = type;
-  const blockedValue = results.length === 1 ? zeroOf(results[0]) : undefined;
-
-  const lift = (core: readonly CoreValue[]): readonly unknown[] => {
-    const flat = new FlatReader(core, params);
-    if (!indirect) return type.params.map((param) => param.lift(transfer, flat));
-    const offset = flat.i32() >>> 0;
-    transfer.claim(offset, packed.size, packed.alignment);
-    return packed.load(transfer, offset);
-  };
-
+  const { params, blockedValue } = lowering;
+  const { result } = lowering.type;
   return (...core) => {
     transfer.begin();
-    const value = run(lift(core), core);
+    const value = run(liftArguments(lowering, transfer, core), core);
     if (value === BLOCKED || result === null) return blockedValue;
     if (result.flat.length <= 1) {
       const flat: CoreValue[] = [];
