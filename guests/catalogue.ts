@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { SimError } from '../sim/index.ts';
 import { compileAssemblyScript } from './toolchain/assemblyscript.ts';
-import { compileC, type CProgram } from './toolchain/c.ts';
+import { compileC, compileCObject, type CProgram } from './toolchain/c.ts';
 import {
   componentFromModule,
   componentFromScript,
@@ -43,17 +43,26 @@ const SQLITE_FLAGS = [
   '-DSQLITE_OMIT_LOAD_EXTENSION',
   '-DSQLITE_DEFAULT_MEMSTATUS=0',
   '-Wno-all',
-  '-Wl,-z,stack-size=262144',
 ];
 
-/** SQLite's amalgamation, which the npm package `better-sqlite3` ships, with a main of ours. */
+/**
+ * SQLite's amalgamation, which the npm package `better-sqlite3` ships, with a main of ours. The
+ * amalgamation takes minutes and is compiled apart, so that a change of main.c does not.
+ */
 async function sqliteProgram(): Promise<CProgram> {
   const amalgamation = await readNpmSource(SQLITE);
-  return {
-    files: [...under('sqlite', readSources(guestPath('sqlite'), ['main.c'])), ...amalgamation],
-    units: ['sqlite/main.c', 'deps/sqlite3/sqlite3.c'],
-    includeDirectories: ['deps/sqlite3'],
+  const object = await compileCObject({
+    files: amalgamation,
+    unit: 'deps/sqlite3/sqlite3.c',
     flags: SQLITE_FLAGS,
+  });
+  const header = amalgamation.filter((file) => file.path.endsWith('.h'));
+  const main = under('sqlite', readSources(guestPath('sqlite'), ['main.c']));
+  return {
+    files: [...main, ...header, { path: 'sqlite3.o', bytes: object }],
+    units: ['sqlite/main.c', 'sqlite3.o'],
+    includeDirectories: ['deps/sqlite3'],
+    flags: ['-Wl,-z,stack-size=262144'],
   };
 }
 

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { SimError } from '../sim/index.ts';
 import { cProgramOf, findCGuest, type CGuest } from './c-guests.ts';
-import { C_FLAGS, cToolchainVersion } from './toolchain/c.ts';
+import { C_FLAGS, C_LINK_FLAGS, cToolchainVersion } from './toolchain/c.ts';
 import { guestPath } from './toolchain/root.ts';
 import { sha256Hex, sourceDigest } from './toolchain/sources.ts';
 
@@ -52,7 +52,7 @@ export function currentSourceDigest(guest: CGuest): string {
 
 /** The flags that the manifest must hold for a guest. */
 export function currentFlags(guest: CGuest): string[] {
-  return [...C_FLAGS, ...(cProgramOf(guest).flags ?? [])];
+  return [...C_FLAGS, ...C_LINK_FLAGS, ...(cProgramOf(guest).flags ?? [])];
 }
 
 /** The manifest's entry for an artefact that was just built. */

@@ -1,8 +1,8 @@
 // The file system as a program sees it.
 //
 //   files counter DIRECTORY    one durable step of a counter; safe to crash and start again
-//   files exercise DIRECTORY   every call once, with its result; equal file systems, equal
-//   transcript files fill DIRECTORY KIB   writes until KIB or an error, and tells which
+//   files exercise DIRECTORY   every call once; equal file systems give equal transcripts
+//   files fill DIRECTORY KIB   writes until KIB or an error, and tells which
 //
 // Exit codes: 0 done, 1 the file system refused, 64 usage.
 #include <dirent.h>

@@ -6,15 +6,27 @@ import { compileFailed, toolchainMissing } from './command.ts';
 import { sourceDigest, type SourceFile } from './sources.ts';
 
 const TOOLCHAIN = '@yowasp/clang';
+const OUTPUT = 'output';
 
 /** A C or C++ program for preview 1. All paths are virtual: `files` is the whole file system. */
 export interface CProgram {
   /** Everything that the compiler may read besides its own sysroot. */
   readonly files: readonly SourceFile[];
-  /** Which of the files are compiled; one that ends in `.cc`, `.cpp` or `.cxx` makes it C++. */
+  /**
+   * Which of the files are compiled or, when they end in `.o`, linked. One that ends in `.cc`,
+   * `.cpp` or `.cxx` makes it C++.
+   */
   readonly units: readonly string[];
   readonly includeDirectories?: readonly string[];
   /** After the common flags, so that they win. */
+  readonly flags?: readonly string[];
+}
+
+/** One C or C++ file that is compiled apart, because it is large and seldom changes. */
+export interface CObject {
+  readonly files: readonly SourceFile[];
+  readonly unit: string;
+  readonly includeDirectories?: readonly string[];
   readonly flags?: readonly string[];
 }
 
@@ -22,13 +34,8 @@ export interface CProgram {
  * Flags of every build. `--stack-first` lets a stack overflow trap at address 0 instead of running
  * into the data; names and debug information go, since artefacts are compared byte by byte.
  */
-export const C_FLAGS: readonly string[] = [
-  '--target=wasm32-wasip1',
-  '-O2',
-  '-Wall',
-  '-Wl,--stack-first',
-  '-Wl,--strip-all',
-];
+export const C_FLAGS: readonly string[] = ['--target=wasm32-wasip1', '-O2', '-Wall'];
+export const C_LINK_FLAGS: readonly string[] = ['-Wl,--stack-first', '-Wl,--strip-all'];
 
 /** Name and exact version of the compiler: part of every build key. */
 export function cToolchainVersion(): string {
@@ -75,12 +82,11 @@ function isCxx(unit: string): boolean {
 function argumentsOf(program: CProgram): string[] {
   return [
     ...C_FLAGS,
+    ...C_LINK_FLAGS,
     ...(program.includeDirectories ?? []).map((directory) => `-I${directory}`),
     ...(program.flags ?? []),
     ...program.units,
     ...(program.units.some(isCxx) ? ['-lc++', '-lc++abi'] : []),
-    '-o',
-    'out.wasm',
   ];
 }
 
@@ -95,7 +101,11 @@ async function loadCompiler() {
   }
 }
 
-async function build(program: CProgram): Promise<Uint8Array> {
+async function build(
+  args: readonly string[],
+  files: readonly SourceFile[],
+  place: string,
+): Promise<Uint8Array> {
   const { commands } = await loadCompiler();
   let transcript = '';
   const decoder = new TextDecoder();
@@ -104,20 +114,31 @@ async function build(program: CProgram): Promise<Uint8Array> {
   };
   let tree: Tree | undefined;
   try {
-    tree = await commands.clang(argumentsOf(program), treeOf(program.files), {
+    tree = await commands.clang([...args, '-o', OUTPUT], treeOf(files), {
       stdout: collect,
       stderr: collect,
     });
   } catch (cause) {
     // The compiler's Exit is known by its shape: the package does not export the class itself.
     if (!(cause instanceof Error) || !('code' in cause)) throw cause;
-    throw compileFailed(TOOLCHAIN, program.units.join(' '), transcript);
+    throw compileFailed(TOOLCHAIN, place, transcript);
   }
-  const output = tree?.['out.wasm'];
-  if (!(output instanceof Uint8Array)) {
-    throw compileFailed(TOOLCHAIN, program.units.join(' '), transcript);
-  }
+  const output = tree?.[OUTPUT];
+  if (!(output instanceof Uint8Array)) throw compileFailed(TOOLCHAIN, place, transcript);
   return output;
+}
+
+function cachedBuild(
+  args: readonly string[],
+  files: readonly SourceFile[],
+  place: string,
+): Promise<Uint8Array> {
+  const key = {
+    toolchain: cToolchainVersion(),
+    arguments: args.join('\n'),
+    source: sourceDigest(files),
+  };
+  return cached(key, () => build(args, files, place));
 }
 
 /**
@@ -125,10 +146,17 @@ async function build(program: CProgram): Promise<Uint8Array> {
  * Equal programs give equal bytes. Errors: `backend/toolchain-missing`, `guest/compile-failed`.
  */
 export function compileC(program: CProgram): Promise<Uint8Array> {
-  const key = {
-    toolchain: cToolchainVersion(),
-    arguments: argumentsOf(program).join('\n'),
-    source: sourceDigest(program.files),
-  };
-  return cached(key, () => build(program));
+  return cachedBuild(argumentsOf(program), program.files, program.units.join(' '));
+}
+
+/** Compiles one file to an object file. Errors as compileC. */
+export function compileCObject(object: CObject): Promise<Uint8Array> {
+  const args = [
+    '-c',
+    ...C_FLAGS,
+    ...(object.includeDirectories ?? []).map((directory) => `-I${directory}`),
+    ...(object.flags ?? []),
+    object.unit,
+  ];
+  return cachedBuild(args, object.files, object.unit);
 }

@@ -1,15 +1,20 @@
 /**
  * The command behind `.ci/run` and the second test tier:
  *
- *   node dist/guests/toolchain/main.js setup           installs Go and Rust from Debian (as root)
+ *   node dist/guests/toolchain/main.js setup              installs Go and Rust from Debian (as root)
  *   node dist/guests/toolchain/main.js commit          rebuilds guests/built and its manifest
- *   node dist/guests/toolchain/main.js build NAME...   builds guests into .athanor/cache/guests-out
+ *   node dist/guests/toolchain/main.js build NAME...      builds guests into .athanor/cache/guests-out
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { SimError } from '../../sim/index.ts';
 import { C_GUESTS } from '../c-guests.ts';
 import { findGuest } from '../catalogue.ts';
-import { manifestEntry, MANIFEST_SCHEMA_VERSION } from '../manifest.ts';
+import {
+  manifestEntry,
+  MANIFEST_SCHEMA_VERSION,
+  readManifest,
+  type ManifestEntry,
+} from '../manifest.ts';
 import { cacheDirectory } from './cache.ts';
 import { guestPath } from './root.ts';
 import { ensureToolchains } from './setup.ts';
@@ -19,14 +24,21 @@ async function setup(): Promise<void> {
   console.log(installed.length === 0 ? 'everything is there' : `installed ${installed.join(', ')}`);
 }
 
-async function commit(): Promise<void> {
+/** Without names all; with names these, and the other entries stay as they are. */
+async function commit(names: readonly string[]): Promise<void> {
   mkdirSync(guestPath('built'), { recursive: true });
-  const artefacts = [];
-  for (const guest of C_GUESTS) {
-    const artefact = await findGuest(guest.name).build();
-    writeFileSync(guestPath('built', `${guest.name}.wasm`), artefact);
-    artefacts.push(manifestEntry(guest.name, artefact));
-    console.log(`${guest.name} ${artefact.length} bytes`);
+  const kept = names.length === 0 ? [] : readManifest().artefacts;
+  const artefacts: ManifestEntry[] = [];
+  for (const { name } of C_GUESTS) {
+    const entry = kept.find((candidate) => candidate.name === name);
+    if (names.length > 0 && !names.includes(name)) {
+      if (entry !== undefined) artefacts.push(entry);
+      continue;
+    }
+    const artefact = await findGuest(name).build();
+    writeFileSync(guestPath('built', `${name}.wasm`), artefact);
+    artefacts.push(manifestEntry(name, artefact));
+    console.log(`${name} ${artefact.length} bytes`);
   }
   const manifest = { schema_version: MANIFEST_SCHEMA_VERSION, artefacts };
   writeFileSync(guestPath('built', 'manifest.json'), `${JSON.stringify(manifest, null, 2)}\n`);
@@ -45,9 +57,13 @@ async function build(names: readonly string[]): Promise<void> {
 async function main(args: readonly string[]): Promise<void> {
   const [command, ...names] = args;
   if (command === 'setup') await setup();
-  else if (command === 'commit') await commit();
+  else if (command === 'commit') await commit(names);
   else if (command === 'build') await build(names);
-  else throw new SimError({ code: 'usage/command', message: 'setup, commit, or build NAME...' });
+  else
+    throw new SimError({
+      code: 'usage/command',
+      message: 'setup, commit [NAME...], or build NAME...',
+    });
 }
 
 try {

@@ -97,29 +97,49 @@ describe('a stock Go program with net/http', () => {
   });
 });
 
+/** A bank that loses power twice, at any time within its work. */
+function bank(synchronous: string): Promise<Prepared> {
+  return prepare(
+    scenario('bank')
+      .node({
+        name: 'bank',
+        guest: 'sqlite',
+        args: ['transactions', '/bank.db', '300', synchronous],
+      })
+      .event({ name: 'crash-1', do: 'crash', at: '1ms', within: '9ms', node: 'bank' })
+      .event({ name: 'restart-1', do: 'restart', at: '20ms', node: 'bank' })
+      .event({ name: 'crash-2', do: 'crash', at: '21ms', within: '9ms', node: 'bank' })
+      .event({ name: 'restart-2', do: 'restart', at: '40ms', node: 'bank' }),
+    ['sqlite'],
+  );
+}
+
+/** How many restarts found less than had been committed; the bank itself must always be whole. */
+function lostCommits(run: Outcome): number {
+  const lines = (run.consoles.bank ?? '').trim().split('\n');
+  let [committed, lost] = [0, 0];
+  for (const line of lines) {
+    const [what, count] = line.split(': ');
+    if (what === 'transfers found' && Number(count) < committed) lost++;
+    if (what === 'committed') committed = Number(count);
+  }
+  expect(lines.at(-1)).toMatch(/^ok: 300 transfers, digest \d+$/);
+  expect(run.result.nodes[0]).toMatchObject({ status: 'exited', code: 0, lives: 3 });
+  return lost;
+}
+
 describe('SQLite', () => {
-  it('keeps every committed transaction over crashes at any time', async () => {
-    const prepared = await prepare(
-      scenario('bank')
-        .node({ name: 'bank', guest: 'sqlite', args: ['transactions', '/bank.db', '300'] })
-        .event({ name: 'crash-1', do: 'crash', at: '1ms', within: '9ms', node: 'bank' })
-        .event({ name: 'restart-1', do: 'restart', at: '20ms', node: 'bank' })
-        .event({ name: 'crash-2', do: 'crash', at: '21ms', within: '9ms', node: 'bank' })
-        .event({ name: 'restart-2', do: 'restart', at: '40ms', node: 'bank' }),
-      ['sqlite'],
-    );
-    for (let seed = 0; seed < 20; seed++) {
-      const { consoles, result } = seed === 0 ? repeated(prepared, seed) : simulate(prepared, seed);
-      const lines = (consoles.bank ?? '').trim().split('\n');
-      let committed = 0;
-      for (const line of lines) {
-        const [what, count] = line.split(': ');
-        if (what === 'transfers found') expect(Number(count)).toBeGreaterThanOrEqual(committed);
-        if (what === 'committed') committed = Number(count);
-      }
-      expect(lines.at(-1)).toMatch(/^ok: 300 transfers, digest \d+$/);
-      expect(result.nodes[0]).toMatchObject({ status: 'exited', code: 0, lives: 3 });
-    }
+  it('keeps every committed transaction over the loss of power at any time', async () => {
+    const prepared = await bank('EXTRA');
+    expect(lostCommits(repeated(prepared, 0))).toBe(0);
+    for (let seed = 1; seed < 40; seed++) expect(lostCommits(simulate(prepared, seed))).toBe(0);
+  });
+
+  it('may lose the last one at a lower level, as its documentation says', async () => {
+    const prepared = await bank('FULL');
+    let lost = 0;
+    for (let seed = 0; seed < 40; seed++) lost += lostCommits(simulate(prepared, seed));
+    expect(lost).toBeGreaterThan(0);
   });
 });
 
