@@ -143,6 +143,7 @@ export class FastEmitter extends Emitter {
     const type = body.blockType(index);
     const base = body.height[index] - type.params.length - (op === OP.if ? 1 : 0);
     if (sites?.inBlock(body, index)) this.spill(sites.firstIn(body, index), index, base);
+    if (op === OP.loop) this.marksBefore(index);
     if (op === OP.tryTable) this.openTry(type);
     else this.raw(index);
     this.nesting += 1;

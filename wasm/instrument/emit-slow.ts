@@ -2,6 +2,7 @@ import { OP } from '../binary/opcodes.ts';
 import { functionType, isReference, TYPE, type FunctionType } from '../binary/types.ts';
 import { ByteWriter } from '../binary/writer.ts';
 import { DEPTH_LOCAL, FUEL_LOCAL } from './code-writer.ts';
+import { emitMark } from './dirty.ts';
 import { Emitter, type FunctionPlan } from './emitter.ts';
 import { keepsTableIndex, type Frames, type SaveList } from './frames.ts';
 import { CONTROL } from './layout.ts';
@@ -258,6 +259,7 @@ export class SlowEmitter extends Emitter {
     const own = type.params.length + (op === OP.if ? 1 : 0);
     const base = body.height[index] - own;
     const hasSites = this.sites.inBlock(body, index);
+    if (op === OP.loop) this.marksBefore(index);
     if (hasSites) this.enterStop(index, op, base, type);
     else if (op === OP.tryTable) this.openTry(type);
     else this.raw(index);
@@ -461,7 +463,7 @@ export class SlowEmitter extends Emitter {
     this.passStop();
     code.localGet(this.resume);
     code.if();
-    this.arrive();
+    this.arrive(index);
     this.callAgain(index);
     this.popResults(index);
     code.else();
@@ -472,10 +474,14 @@ export class SlowEmitter extends Emitter {
     this.saveIfUnwinding(index, id);
   }
 
-  /** The way down is over. */
-  private arrive(): void {
+  /** The way down is over: the frame is back, and marks what the code behind relies on. */
+  private arrive(index: number): void {
     this.code.i32Const(0);
     this.code.localSet(this.resume);
+    const { list } = this.frames.frame(this.sites.id(index));
+    for (const { local, min } of this.f.dirty?.marksAt(index) ?? []) {
+      if (list.values.some((value) => value.local === local)) emitMark(this.code, local, min);
+    }
   }
 
   private callee(index: number): FunctionType {
@@ -537,7 +543,7 @@ export class SlowEmitter extends Emitter {
     code.block();
     code.localGet(this.resume);
     code.if();
-    this.arrive();
+    this.arrive(index);
     code.br(1);
     code.end();
     code.localGet(FUEL_LOCAL);

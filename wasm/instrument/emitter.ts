@@ -232,6 +232,13 @@ export class Emitter {
     }
   }
 
+  /** Marks that were moved out of a loop. */
+  protected marksBefore(loop: number): void {
+    for (const { local, min } of this.f.dirty?.marksBefore(loop) ?? []) {
+      emitMark(this.code, local, min);
+    }
+  }
+
   private store(index: number, op: number): void {
     const { dirty } = this.f;
     if (dirty === null) return;
