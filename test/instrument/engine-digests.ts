@@ -1,7 +1,7 @@
 import { createHash, type Hash } from 'node:crypto';
 import { CONTROL } from '../../wasm/instrument/layout.ts';
 import { instrument } from '../../wasm/instrument/index.ts';
-import { EVERYTHING } from './differential.ts';
+import { COMBINATIONS, EVERYTHING, compareRuns } from './differential.ts';
 import { encode } from './encode.ts';
 import { guestDigest } from './engine-guest.ts';
 import { preemptEvery, runInstrumented } from './instrumented-run.ts';
@@ -11,9 +11,12 @@ import { featuresOf } from './test-features.ts';
 
 /** What a child process is to run. */
 export interface EngineTask {
+  /** Random modules whose instrumented runs are digested. */
   readonly seeds: readonly number[];
   /** Guest binaries by path, with their arguments. */
   readonly guests: readonly { readonly path: string; readonly args: readonly string[] }[];
+  /** Random modules, all with try_table, that are compared with this engine's plain runs. */
+  readonly compared: readonly number[];
 }
 
 /** Name of a thing that ran, and a digest of all that it did. */
@@ -29,7 +32,7 @@ function addText(hash: Hash, text: string): void {
  * instances: the instrumented binary, every call, every result, memory and fuel.
  */
 function moduleDigest(seed: number): string {
-  const features = featuresOf(seed, { exnref: false });
+  const features = featuresOf(seed, { exnref: true });
   const model = randomModule(seed, features);
   const hash = createHash('sha256');
   try {
@@ -95,9 +98,22 @@ function depthDigest(): string {
   return `${outcome} ${code} at ${levels}`;
 }
 
+/** Needs an engine that knows exnref, by itself or by a flag. */
+function comparison(seed: number): string {
+  const features = { ...featuresOf(seed, { exnref: true }), exnref: true, legacyExceptions: false };
+  const names = [...COMBINATIONS.keys()];
+  const combinations = ['everything', names[1 + (seed % (names.length - 1))]];
+  const { mismatch } = compareRuns(randomModule(seed, features), seed, {
+    combinations,
+    sweepMax: 10,
+  });
+  if (mismatch === null) return 'equal';
+  return `${mismatch.combination}, ${mismatch.schedule}: ${mismatch.detail}`;
+}
+
 /** Runs a task; equal on every engine, or the pass or the engine is not deterministic. */
 export function engineDigests(
-  { seeds, guests }: EngineTask,
+  { seeds, guests, compared }: EngineTask,
   read: (path: string) => Uint8Array,
 ): EngineDigest[] {
   const digests: EngineDigest[] = seeds.map((seed) => [`seed ${seed}`, moduleDigest(seed)]);
@@ -106,5 +122,6 @@ export function engineDigests(
     const name = `${path.split('/').at(-1) ?? path} ${args.join(' ')}`;
     digests.push([name, guestDigest(read(path), args)]);
   }
+  for (const seed of compared) digests.push([`compared ${seed}`, comparison(seed)]);
   return digests;
 }

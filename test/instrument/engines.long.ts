@@ -8,18 +8,25 @@ import type { EngineDigest, EngineTask } from './engine-digests.ts';
 
 const GUESTS: readonly (readonly [name: string, args: readonly string[]])[] = [
   ['fp', ['20000']],
-  ['sha256', ['2']],
+  ['sha256', ['1000000', '3']],
   ['sqlite', ['bench', ':memory:', '20000']],
 ];
 const SEED_COUNT = 400;
+const COMPARED_COUNT = 300;
 const CHILD = join(packageRoot(), 'dist', 'test', 'instrument', 'engine-child.js');
 
 let folder: string;
 let task: string;
 let reference: EngineDigest[];
 
-function run(node: string, flags: readonly string[]): EngineDigest[] {
-  const output = execFileSync(node, [...flags, CHILD, task], {
+function writeTask(name: string, content: EngineTask): string {
+  const path = join(folder, `${name}.json`);
+  writeFileSync(path, JSON.stringify(content));
+  return path;
+}
+
+function run(node: string, flags: readonly string[], path: string): EngineDigest[] {
+  const output = execFileSync(node, [...flags, CHILD, path], {
     encoding: 'utf8',
     maxBuffer: 1 << 26,
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -50,10 +57,8 @@ beforeAll(async () => {
     guests.push({ path, args });
   }
   const seeds = Array.from({ length: SEED_COUNT }, (_, index) => 900_000 + index);
-  const content: EngineTask = { seeds, guests };
-  task = join(folder, 'task.json');
-  writeFileSync(task, JSON.stringify(content));
-  reference = run(process.execPath, []);
+  task = writeTask('digests', { seeds, guests, compared: [] });
+  reference = run(process.execPath, [], task);
   for (const [name, digest] of reference.slice(SEED_COUNT)) console.log(`${name}: ${digest}`);
 });
 
@@ -73,13 +78,29 @@ describe('instrumented guests give equal digests at every stop', () => {
 
   for (const flag of ['--liftoff-only', '--no-liftoff', '--no-wasm-tier-up']) {
     it(`under ${flag}`, () => {
-      expect(run(process.execPath, [flag])).toEqual(reference);
+      expect(run(process.execPath, [flag], task)).toEqual(reference);
     });
   }
 
   for (const major of [22, 24]) {
-    it(`on Node ${major}`, () => {
-      expect(run(installNode(major), [])).toEqual(reference);
+    describe(`Node ${major}`, () => {
+      let node: string;
+      beforeAll(() => {
+        node = installNode(major);
+      });
+
+      it('gives the digests of this version', () => {
+        expect(run(node, [], task)).toEqual(reference);
+      });
+
+      it('runs try_table and throw_ref as the pass lowers them', () => {
+        const compared = Array.from({ length: COMPARED_COUNT }, (_, index) => 700_000 + index);
+        const path = writeTask(`compared${major}`, { seeds: [], guests: [], compared });
+        const digests = run(node, ['--experimental-wasm-exnref'], path);
+        const outcomes = digests.filter(([name]) => name.startsWith('compared'));
+        expect(outcomes).toHaveLength(COMPARED_COUNT);
+        expect(outcomes.filter(([, outcome]) => outcome !== 'equal')).toEqual([]);
+      });
     });
   }
 });

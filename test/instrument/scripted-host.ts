@@ -145,7 +145,8 @@ export class ScriptedHost {
 }
 
 const TRAPS: readonly (readonly [RegExp, string])[] = [
-  [/unreachable/, 'unreachable'],
+  // The lowered form of throw_ref ends a null reference with `unreachable`.
+  [/unreachable|rethrowing null/, 'unreachable'],
   [/table index|element segment|table or|out of bounds table|table access/i, 'table bounds'],
   [/memory access|data segment|out of bounds memory/, 'memory bounds'],
   [/divide result|overflow/, 'integer overflow'],
