@@ -14,10 +14,49 @@ export interface CGuest {
   readonly units: readonly string[];
   /** Whether it is linked with our socket library and compiled against its headers. */
   readonly sockets: boolean;
+  /** Compiler flags of its own: a planted bug is one. */
+  readonly flags?: readonly string[];
 }
 
 function single(name: string, summary: string): CGuest {
   return { name, summary, directory: name, units: ['main.c'], sockets: false };
+}
+
+/** The Raft server's sources; the client shares some of them. */
+const RAFT_SERVER = [
+  'buffer.c',
+  'checksum.c',
+  'cluster.c',
+  'connection.c',
+  'election.c',
+  'link.c',
+  'log.c',
+  'machine.c',
+  'message.c',
+  'network.c',
+  'options.c',
+  'raft.c',
+  'replication.c',
+  'request.c',
+  'server.c',
+  'storage.c',
+  'system.c',
+];
+
+const RAFT_CLIENT = [
+  'buffer.c',
+  'cluster.c',
+  'connection.c',
+  'log.c',
+  'message.c',
+  'options.c',
+  'session.c',
+  'system.c',
+  'client.c',
+];
+
+function raft(name: string, summary: string, flags: readonly string[] = []): CGuest {
+  return { name, summary, directory: 'raft', units: RAFT_SERVER, sockets: true, flags };
 }
 
 /** All C programs of ours. */
@@ -43,6 +82,20 @@ export const C_GUESTS: readonly CGuest[] = [
     units: ['client.c'],
     sockets: true,
   },
+  raft('raft', 'a Raft server that replicates a key-value store'),
+  raft('raft-forget-vote', 'the same with a planted bug: votes are not kept over a crash', [
+    '-DBUG_FORGET_VOTE',
+  ]),
+  raft('raft-no-fsync', 'the same with a planted bug: it acknowledges before its log is durable', [
+    '-DBUG_NO_FSYNC',
+  ]),
+  {
+    name: 'raft-client',
+    summary: 'a client that writes and reads through a Raft cluster, and checks what it reads',
+    directory: 'raft',
+    units: RAFT_CLIENT,
+    sockets: true,
+  },
 ];
 
 /** The C guest of that name, which must exist. */
@@ -56,9 +109,11 @@ export function findCGuest(name: string): CGuest {
 export function cProgramOf(guest: CGuest): CProgram {
   const own = under(guest.directory, readSourceTree(guestPath(guest.directory)));
   const units = guest.units.map((unit) => `${guest.directory}/${unit}`);
-  if (!guest.sockets) return { files: own, units };
+  const flags = guest.flags === undefined ? {} : { flags: guest.flags };
+  if (!guest.sockets) return { files: own, units, ...flags };
   const library = socketLibrary();
   return {
+    ...flags,
     files: [...own, ...library.files],
     units: [...units, ...library.units],
     includeDirectories: library.includeDirectories,
