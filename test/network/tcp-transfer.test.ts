@@ -297,6 +297,52 @@ describe('back-pressure', () => {
   });
 });
 
+describe('recovery', () => {
+  /** Loses the packets of a link with these ordinals and keeps all others. */
+  const lose = (loop: NetLoop, name: string, ordinals: readonly number[]): void => {
+    loop.decisions.setSources([
+      {
+        door: 'override',
+        choose: ({ stream }) => {
+          return stream.name === `link/${name}/loss` && ordinals.includes(stream.ordinal) ? 1 : 0;
+        },
+      },
+    ]);
+  };
+
+  it.each([
+    ['one segment needs no time-out', [4], 10],
+    ['three segments of one window needs no time-out', [4, 6, 9], 10],
+    ['the last segment needs one', [21], 300],
+  ])('of %s', (_, ordinals, tookMsMax) => {
+    const { loop, client, server } = connected({ loss: 1 });
+    lose(loop, 'a/b', ordinals);
+    const sent = pattern(6, 0, 29_200);
+    loop.stack(0).send(client, sent);
+    const received = new Uint8Array(29_200);
+    while (loop.stack(1).readableBytes(server) < 29_200) expect(loop.step()).toBe(true);
+    const tookNs = loop.nowNs - 10 * NS_PER_MS;
+    loop.stack(1).receive(server, received, false);
+    expect(received).toEqual(sent);
+    expect(tookNs).toBeLessThan(tookMsMax * NS_PER_MS);
+    expect(tookNs).toBeGreaterThan((tookMsMax / 3) * NS_PER_MS);
+  });
+
+  it('takes the new part of a segment of which a part is known', () => {
+    const { loop, client, server } = connected();
+    loop.network.cut([[1, 0]]);
+    loop.stack(0).send(client, pattern(5, 0, 100));
+    loop.stack(0).send(client, pattern(5, 100, 150));
+    loop.run(50 * NS_PER_MS);
+    expect(loop.stack(1).readableBytes(server)).toBe(100);
+    loop.run(NS_PER_S);
+    expect(loop.stack(1).readableBytes(server)).toBe(250);
+    const received = new Uint8Array(300);
+    expect(loop.stack(1).receive(server, received, false)).toBe(250);
+    expect(received.subarray(0, 250)).toEqual(pattern(5, 0, 250));
+  });
+});
+
 describe('small segments', () => {
   it('wait for an acknowledgement, unless told not to (Nagle)', () => {
     for (const [noDelay, packets] of [
