@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { HOST_INTERFACES } from '../../wasm/component/registry.ts';
-import * as functions from '../../wasm/preview1/functions.ts';
+import { ALL_FUNCTIONS } from '../../wasm/preview1/functions.ts';
 
 const CLASSES = ['eliminated', 'normalised', 'ordered', 'recorded'];
 
@@ -22,10 +22,7 @@ function classified(): Map<string, string> {
 
 /** Everything that a guest can import. */
 function offered(): string[] {
-  const tables = Object.values(functions).filter((value): value is readonly { name: string }[] => {
-    return Array.isArray(value);
-  });
-  const preview1 = tables.flatMap((rows) => rows.map(({ name }) => name.replace(/_v2$/, '')));
+  const preview1 = ALL_FUNCTIONS.map(({ name }) => name.replace(/_v2$/, ''));
   const components = HOST_INTERFACES.map(({ name }) => name);
   return [...new Set([...preview1, 'marker', ...components])];
 }
