@@ -242,4 +242,56 @@ describe('limits', () => {
     files.synchroniseAll();
     expect((files.capture() as { nodes: unknown[] }).nodes.length).toBe(1);
   });
+
+  it('the free space is that of what is there, after any operations', () => {
+    for (let seed = 0; seed < 20; seed++) {
+      const random = randomSource(seed);
+      const files = new FileSystem({ bytesMax: 4096 * 400 });
+      const open: number[] = [];
+      for (let step = 0; step < 200; step++) {
+        const name = `f${random(6)}`;
+        const inode = files.lookup(ROOT, name);
+        const at = random(100_000);
+        switch (random(9)) {
+          case 0:
+            files.createFile(ROOT, name, 1n);
+            break;
+          case 1:
+            files.unlink(ROOT, name, 1n);
+            break;
+          case 2:
+            files.rename(ROOT, name, ROOT, `f${random(6)}`, 1n);
+            break;
+          case 3:
+            if (inode > 0) files.truncate(inode, at, 1n);
+            break;
+          case 4:
+            if (inode > 0) files.allocate(inode, at, 1 + random(50_000), 1n);
+            break;
+          case 5:
+            if (inode < 0) break;
+            files.retain(inode);
+            open.push(inode);
+            break;
+          case 6:
+            if (open.length > 0) files.release(open.pop() as number);
+            break;
+          case 7:
+            if (random(20) > 0) break;
+            files.crash(random);
+            open.length = 0;
+            break;
+          default:
+            if (inode > 0) files.write(inode, at, new Uint8Array(random(50_000)), 1n);
+        }
+        if (random(10) === 0) files.synchronise(random(2) === 0 || inode < 0 ? ROOT : inode, false);
+      }
+      const copy = new FileSystem({ bytesMax: 4096 * 400 });
+      copy.restore(structuredClone(files.capture()));
+      const [free, expected] = [files, copy].map((each) => {
+        return each.write(each.createFile(ROOT, 'rest', 1n), 0, new Uint8Array(4096 * 500), 1n);
+      });
+      expect([seed, free]).toEqual([seed, expected]);
+    }
+  });
 });

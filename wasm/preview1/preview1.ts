@@ -18,16 +18,17 @@ export interface Preview1Options {
   readonly listeners?: readonly Listener[];
 }
 
+type Imports = Readonly<Record<string, Readonly<Record<string, HostFunction>>>>;
+
 /**
  * WASI snapshot preview 1 and the socket extension of WasmEdge for one guest. Descriptors 0 to 2
  * are the console, 3 and 4 the root directory, preopened as `/` and as `.`.
  */
 export class Preview1 {
-  /** By module and name; where a name has two forms, that of the standard. */
-  readonly imports: Readonly<Record<string, Readonly<Record<string, HostFunction>>>>;
+  private made: Imports | null = null;
   private readonly host: Host;
   private readonly listeners: readonly Listener[];
-  private started = false;
+  private started: boolean;
 
   constructor(context: HostContext, options: Preview1Options = {}) {
     this.host = new Host(context);
@@ -43,12 +44,15 @@ export class Preview1 {
       const inheriting = RIGHTS_ALL;
       descriptors.add({ kind: 'directory', inode: ROOT, preopen, flags: 0, rights, inheriting });
     }
+  }
+
+  /** By module and name; where a name has two forms, that of the standard. */
+  get imports(): Imports {
+    if (this.made !== null) return this.made;
     const forms: Record<string, HostFunction> = {};
     for (const row of ALL_FUNCTIONS) forms[row.name] ??= this.bind(row);
-    this.imports = {
-      [WASI_MODULE]: forms,
-      [OWN_MODULE]: { marker: makeMarker(this.host) },
-    };
+    this.made = { [WASI_MODULE]: forms, [OWN_MODULE]: { marker: this.bindMarker() } };
+    return this.made;
   }
 
   /** Whether a call of this import may make the guest wait. */
@@ -59,11 +63,16 @@ export class Preview1 {
   /** The host function of a row; needed by itself for the other form of a name. */
   bind(row: FunctionRow): HostFunction {
     const bound = bindFunction(this.host, row);
-    if (this.started) return bound;
+    if (this.listeners.length === 0) return bound;
     return (...args) => {
       if (!this.started) this.start();
       return bound(...args);
     };
+  }
+
+  /** `athanor.marker`. */
+  bindMarker(): HostFunction {
+    return makeMarker(this.host);
   }
 
   /** The state as canonical plain data. Open files stay open by the file system's own state. */

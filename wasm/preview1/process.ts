@@ -11,6 +11,9 @@ export function clockResGet(host: Host, id: number, result: number): number {
   return ERRNO.SUCCESS;
 }
 
+/** The log keeps the lowest 51 bits of a time: results have fewer than 53. */
+const LOGGED_NS_MAX = 2 ** 51;
+
 /** The time is exact, whatever precision is asked for. */
 export function clockTimeGet(host: Host, id: number, _precision: bigint, result: number): number {
   const { memory, port } = host;
@@ -18,7 +21,7 @@ export function clockTimeGet(host: Host, id: number, _precision: bigint, result:
   if (id === CLOCK.MONOTONIC) {
     const ns = port.monotonicNs();
     memory.setSize(result, ns);
-    host.value = ns;
+    host.value = ns % LOGGED_NS_MAX;
   } else if (id === CLOCK.REALTIME) {
     const ns = port.realtimeNs();
     memory.setU64(result, ns);

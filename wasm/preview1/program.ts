@@ -120,8 +120,7 @@ class Preview1Set implements HostSet {
     const preview1 = new Preview1(context, { listeners });
     this.preview1 = preview1;
     this.functions = bound.map((each) => {
-      if (each !== 'marker') return preview1.bind(each);
-      return preview1.imports[OWN_MODULE]?.['marker'] as HostFunction;
+      return each === 'marker' ? preview1.bindMarker() : preview1.bind(each);
     });
   }
 
