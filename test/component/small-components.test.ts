@@ -78,7 +78,7 @@ describe('resources of the component’s own', () => {
         (func (export "last") (result i32) (global.get $last)))
       (core instance $d (instantiate $d))
       (alias core export $d "destroy" (core func $destroy))
-      (type $r (resource (rep i32) (dtor (func $destroy))))
+      (type $r (resource (rep i32) (dtor (core func $destroy))))
       (core func $new (canon resource.new $r))
       (core func $rep (canon resource.rep $r))
       (core func $drop (canon resource.drop $r))
