@@ -43,7 +43,8 @@ export function reportTimeline(
   const rows = mergeTimeline(collector.rows, record.notes);
   if (output.speaks) {
     output.say('');
-    sayTimeline(rows, { nodes, full: options.full, output });
+    const patterns = tellingPatterns(record.scenario);
+    sayTimeline(rows, { nodes, full: options.full, patterns, output });
     output.say('');
   } else {
     for (const { atNs, node, kind, text } of rows) {
@@ -52,6 +53,13 @@ export function reportTimeline(
     }
   }
   if (collector.lost > 0) output.warn(`${collector.lost} more console lines were not kept`);
+}
+
+/** Patterns of lines that say something rare; those of `agree` are about most lines. */
+function tellingPatterns({ properties }: RunRecord['scenario']): readonly string[] {
+  return properties.flatMap((property) => {
+    return 'console' in property && property.kind !== 'agree' ? [property.console] : [];
+  });
 }
 
 /** Nodes, properties and the verdict. */

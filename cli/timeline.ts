@@ -1,4 +1,11 @@
-import { decodeUtf8, formatTime, type Note } from '../sim/index.ts';
+import {
+  compilePattern,
+  decodeUtf8,
+  formatTime,
+  matchPattern,
+  type Note,
+  type Pattern,
+} from '../sim/index.ts';
 import type { ConsolePiece } from './record.ts';
 import type { Colors, Output } from './output.ts';
 
@@ -13,10 +20,15 @@ export interface TimelineRow {
 
 /** At most this many rows of consoles are kept; later ones are only counted. */
 export const ROWS_MAX = 200_000;
-/** Without `--full` a console shows this many lines at its start, and as many at its end, */
-const LINES_SHOWN = 12;
-/** and this many after each start. */
+/**
+ * Without `--full` all consoles together show about this many lines of their starts and ends, each at
+ * least two of both and at most twelve; besides, each
+ */
+const LINES_SHOWN = 40;
+/** shows this many after each start of its node, */
 const LINES_SHOWN_AFTER_START = 2;
+/** and at most this many in which a property's pattern matches. */
+const LINES_SHOWN_MATCHING = 50;
 /** A line's pieces end here even without a newline. */
 const LINE_BYTES_MAX = 8 * 1024;
 
@@ -88,20 +100,19 @@ const SIGNS: Readonly<Record<TimelineRow['kind'], string>> = {
 /** Writes a timeline for people: time, node in its colour, a sign for the kind, the text. */
 export function sayTimeline(
   rows: readonly TimelineRow[],
-  options: { readonly nodes: readonly string[]; readonly full: boolean; readonly output: Output },
+  options: {
+    readonly nodes: readonly string[];
+    readonly full: boolean;
+    /** Lines in which one of these matches are worth showing. */
+    readonly patterns: readonly string[];
+    readonly output: Output;
+  },
 ): void {
-  const { nodes, full, output } = options;
+  const { nodes, full, patterns, output } = options;
   const { colors } = output;
   const width = Math.max(5, ...nodes.map((name) => name.length));
-  const left = full ? null : countLines(rows, nodes.length);
-  let hidden = 0;
-  for (const row of rows) {
-    if (left !== null && isHidden(row, left)) {
-      hidden++;
-      continue;
-    }
-    sayHidden(hidden, output);
-    hidden = 0;
+  const choice = full ? null : new LineChoice(rows, nodes.length, patterns);
+  const sayRow = (row: TimelineRow): void => {
     const name = row.node < 0 ? 'world' : (nodes[row.node] ?? '?');
     const paint = nodePaint(row.node, colors);
     const time = colors.dim(
@@ -110,45 +121,74 @@ export function sayTimeline(
         .padStart(13),
     );
     output.say(`${time}  ${paint(name.padEnd(width))} ${paintText(row, paint, colors)}`);
+  };
+  let hidden: TimelineRow[] = [];
+  const sayGap = (): void => {
+    // To say that one line is hidden takes a line, too.
+    if (hidden.length === 1) sayRow(hidden[0] as TimelineRow);
+    else sayHidden(hidden.length, output);
+    hidden = [];
+  };
+  for (const row of rows) {
+    if (choice !== null && !choice.shows(row)) {
+      hidden.push(row);
+      continue;
+    }
+    sayGap();
+    sayRow(row);
   }
-  sayHidden(hidden, output);
+  sayGap();
 }
 
 function sayHidden(count: number, output: Output): void {
   if (count === 0) return;
-  const what = count === 1 ? 'line' : 'lines';
-  output.say(output.colors.dim(`${' '.repeat(15)}\u22ee ${count} ${what} (--full shows them)`));
+  output.say(output.colors.dim(`${' '.repeat(15)}\u22ee ${count} lines (--full shows them)`));
 }
 
-interface LinesLeft {
-  readonly shown: number[];
-  readonly total: number[];
-  /** How many lines are shown in any case, since the node has just started. */
-  readonly fresh: number[];
+interface NodeLines {
+  readonly total: number;
+  seen: number;
+  /** How many more are shown in any case, since the node has just started. */
+  fresh: number;
+  matching: number;
 }
 
-function countLines(rows: readonly TimelineRow[], nodeCount: number): LinesLeft {
-  const total = Array.from({ length: nodeCount }, () => 0);
-  for (const { node, kind } of rows) {
-    if (isLine(kind) && node >= 0) total[node] = (total[node] ?? 0) + 1;
+/** Chooses which lines of the consoles are shown. */
+class LineChoice {
+  private readonly nodes: readonly NodeLines[];
+  private readonly patterns: readonly Pattern[];
+  private readonly edge: number;
+
+  constructor(rows: readonly TimelineRow[], nodeCount: number, patterns: readonly string[]) {
+    const totals = Array.from({ length: nodeCount }, () => 0);
+    for (const { node, kind } of rows) {
+      if (isLine(kind) && node >= 0) totals[node] = (totals[node] ?? 0) + 1;
+    }
+    this.nodes = totals.map((total) => ({ total, seen: 0, fresh: 0, matching: 0 }));
+    this.patterns = patterns.map(compilePattern);
+    const share = Math.floor(LINES_SHOWN / (2 * Math.max(1, nodeCount)));
+    this.edge = Math.min(12, Math.max(2, share));
   }
-  return { total, shown: total.map(() => 0), fresh: total.map(() => 0) };
-}
 
-/** The middle of a console that wrote much is left out. */
-function isHidden({ node, kind }: TimelineRow, { shown, total, fresh }: LinesLeft): boolean {
-  if (node < 0) return false;
-  if (kind === 'start' || kind === 'restart') fresh[node] = LINES_SHOWN_AFTER_START;
-  if (!isLine(kind)) return false;
-  const place = shown[node] ?? 0;
-  const count = total[node] ?? 0;
-  shown[node] = place + 1;
-  const isFresh = (fresh[node] ?? 0) > 0;
-  if (isFresh) {
-    fresh[node] = (fresh[node] ?? 0) - 1;
-    return false;
+  /** Whether the next row is shown; rows must come in their order. */
+  shows({ node, kind, text }: TimelineRow): boolean {
+    const lines = this.nodes[node];
+    if (lines === undefined) return true;
+    if (kind === 'start' || kind === 'restart') lines.fresh = LINES_SHOWN_AFTER_START;
+    if (!isLine(kind)) return true;
+    const place = lines.seen++;
+    const isFresh = lines.fresh > 0;
+    if (isFresh) lines.fresh--;
+    const atEdge = place < this.edge || place >= lines.total - this.edge;
+    return atEdge || isFresh || lines.total <= 2 * this.edge + 1 || this.matches(lines, text);
   }
-  return count > 2 * LINES_SHOWN + 1 && place >= LINES_SHOWN && place < count - LINES_SHOWN;
+
+  private matches(lines: NodeLines, text: string): boolean {
+    if (lines.matching >= LINES_SHOWN_MATCHING) return false;
+    const matches = this.patterns.some((pattern) => matchPattern(pattern, text) !== null);
+    if (matches) lines.matching++;
+    return matches;
+  }
 }
 
 function isLine(kind: TimelineRow['kind']): boolean {
