@@ -1,6 +1,7 @@
 /**
  * Measures several ways of doing one job in turn, A B C A B C …, in one process, so that a drift
- * of the machine's speed meets all of them alike. What counts is the ratio of their medians.
+ * of the machine's speed meets all of them alike. What counts is the ratio of their medians, in
+ * processor time of this process, which other load disturbs least.
  */
 export interface Contender {
   readonly name: string;
@@ -10,7 +11,7 @@ export interface Contender {
 
 export interface Timing {
   readonly name: string;
-  /** Median, least and greatest wall time of the job, in milliseconds. */
+  /** Median, least and greatest processor time of the job, in milliseconds. */
   readonly medianMs: number;
   readonly leastMs: number;
   readonly greatestMs: number;
@@ -40,9 +41,9 @@ export function interleave(contenders: readonly Contender[], rounds: number): re
   const times = contenders.map((): number[] => []);
   for (let round = -1; round < rounds; round++) {
     contenders.forEach((contender, index) => {
-      const start = performance.now();
+      const start = process.cpuUsage();
       contender.run();
-      const elapsed = performance.now() - start;
+      const elapsed = process.cpuUsage(start).user / 1000;
       if (round >= 0) (times[index] as number[]).push(elapsed);
     });
   }
