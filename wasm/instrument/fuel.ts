@@ -35,7 +35,8 @@ interface Block {
  * markers block, loop, else, end, try_table and the like cost nothing.
  *
  * A block that follows a join is charged in advance by the blocks that lead to it, so that it needs
- * no code of its own. Only what surely runs is charged in advance, never across a call or a loop's
+ * no code of its own. A block between a call and a branch to two ways that only it leads to is
+ * charged by these (so Go's look at each call's result costs nothing). Only what surely runs is charged in advance, never across a call or a loop's
  * head: the counter is exact there, and it never goes back.
  */
 export class FuelPlan {
@@ -85,9 +86,10 @@ function chargeAhead(builder: BlockBuilder): void {
     if (opener === undefined || inTable.has(opener)) continue;
     const amount = total(block);
     const fits = (sources.get(opener) ?? []).every((from) => blocks[from + 1].cost >= amount);
-    if (!fits) continue;
-    ahead.set(opener, amount);
-    block.before = amount;
+    const owed = fits ? -1 : builder.only(opener);
+    if (!fits && owed < 0) continue;
+    block.before = fits ? amount : -blocks[owed].cost;
+    ahead.set(opener, block.before);
   }
 }
 
@@ -104,6 +106,8 @@ class BlockBuilder {
   readonly inTable = new Set<number>();
   private readonly body: Body;
   private readonly targeted: Uint8Array;
+  /** Opener -> number of ways to its end. */
+  private readonly ways = new Map<number, number>();
   private ended = false;
 
   constructor(body: Body) {
@@ -124,10 +128,26 @@ class BlockBuilder {
     block.end = end;
     block.label = label;
     this.ended = true;
+    if (label >= 0) this.ways.set(label, (this.ways.get(label) ?? 0) + 1);
     if (end !== END.branchIf || label < 0) return;
     const list = this.sources.get(label);
     if (list) list.push(this.blocks.length - 1);
     else this.sources.set(label, [this.blocks.length - 1]);
+  }
+
+  /** The block behind a call that alone leads to an opener's end, by a conditional branch; or -1. */
+  only(opener: number): number {
+    const list = this.sources.get(opener);
+    if (list?.length !== 1 || this.ways.get(opener) !== 1) return -1;
+    const [from] = list;
+    if (from === 0 || this.joins.has(from)) return -1;
+    const before = this.blocks[from - 1];
+    return before.end === END.stop && this.isCall(this.blocks[from].point) ? from : -1;
+  }
+
+  private isCall(index: number): boolean {
+    const op = this.body.op[index];
+    return op === OP.call || op === OP.callIndirect;
   }
 
   private visit(index: number): void {
