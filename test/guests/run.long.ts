@@ -26,7 +26,7 @@ function alone(guest: string, args: readonly string[]): Promise<Prepared> {
 const SERVERS = ['alpha', 'beta', 'gamma'];
 
 /** Three servers and a client; the servers keep their copies in `directory`, or in memory. */
-function register(name: string, directory: readonly string[]) {
+function register(name: string, pauseMs: number, directory: readonly string[]) {
   const builder = scenario(name)
     .until('property')
     .network({ latency: '5ms', jitter: '2ms' })
@@ -42,7 +42,7 @@ function register(name: string, directory: readonly string[]) {
     .node({
       name: 'client',
       guest: 'gohttp',
-      args: ['client', '20', '50', ...SERVERS.map((server) => `${server}:80`)],
+      args: ['client', '20', String(pauseMs), ...SERVERS.map((server) => `${server}:80`)],
     })
     .property({ name: 'client-ends-well', kind: 'exit', nodes: ['client'], code: 0 });
 }
@@ -50,7 +50,7 @@ function register(name: string, directory: readonly string[]) {
 describe('a stock Go program with net/http', () => {
   it('survives a partition, its healing, and a crashed server', async () => {
     const prepared = await prepare(
-      register('register', ['/data'])
+      register('register', 50, ['/data'])
         .event({
           name: 'part',
           do: 'partition',
@@ -74,17 +74,15 @@ describe('a stock Go program with net/http', () => {
   });
 
   it('loses acknowledged writes when its servers keep them in memory and crash', async () => {
-    const prepared = await prepare(
-      register('forgetful', [])
-        .event({ name: 'cut', do: 'isolate', at: '200ms', node: 'gamma' })
-        .event({ name: 'crash', do: 'crash', at: '600ms', node: 'alpha' })
-        .event({ name: 'restart', do: 'restart', at: '650ms', node: 'alpha' })
-        .event({ name: 'heal', do: 'heal', at: '660ms' })
-        .event({ name: 'cut-again', do: 'isolate', at: '670ms', node: 'beta' }),
-      ['gohttp'],
-    );
-    const verdicts = [1, 2, 3, 4, 5].map((seed) => simulate(prepared, seed));
-    const lost = verdicts.filter((run) => /^LOST: /m.test(run.consoles.client ?? ''));
+    const builder = register('forgetful', 0, []);
+    // The client reads about half of the time; a read that meets the empty servers is the finding.
+    for (const node of SERVERS) {
+      builder.event({ name: `crash-${node}`, do: 'crash', at: '300ms', node });
+    }
+    builder.event({ name: 'restart', do: 'restart', at: '400ms' });
+    const prepared = await prepare(builder, ['gohttp']);
+    const runs = [1, 2, 3, 4, 5, 6].map((seed) => simulate(prepared, seed));
+    const lost = runs.filter((run) => /^LOST: /m.test(run.consoles.client ?? ''));
     expect(lost.length).toBeGreaterThan(0);
     for (const run of lost) expect(run.result.verdict).toBe('fail');
   });
