@@ -53,7 +53,9 @@ export class SmallHost {
   }
 
   private data(): DataView {
-    if (this.view.byteLength === 0) this.view = new DataView(this.memory.buffer, this.base);
+    if (this.view.buffer !== this.memory.buffer) {
+      this.view = new DataView(this.memory.buffer, this.base);
+    }
     return this.view;
   }
 

@@ -128,7 +128,7 @@ export class Machine implements HostContext {
   // What host functions use.
 
   memory(): DataView {
-    if (this.view.byteLength === 0) this.refresh();
+    this.refreshIfDetached();
     return this.view;
   }
 
