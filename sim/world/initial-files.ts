@@ -8,7 +8,7 @@ const ROOT = 1;
 
 /** A disk that holds these files, durably, as the node finds it at its first start. */
 export function loadFiles(files: readonly FileDef[]): FileSystem {
-  const system = new FileSystem();
+  const system = new FileSystem({ createdNs: EPOCH_NS });
   for (const { path, bytes } of files) {
     const names = path.split('/').filter((name) => name !== '');
     const name = names.pop();

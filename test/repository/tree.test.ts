@@ -23,7 +23,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 
 function imports(path: string): string[] {
   const code = text.get(path) ?? '';
-  const found = code.matchAll(/(?:from|import\()\s*'([^']+)'|^import '([^']+)'/gm);
+  const found = code.matchAll(/(?:\bfrom |import\()\s*'([^']+)'|^import '([^']+)'/gm);
   return [...found].map((match) => match[1] ?? match[2] ?? '');
 }
 

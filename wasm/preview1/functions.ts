@@ -57,7 +57,11 @@ import {
 import { sockGetsockopt, sockSetsockopt } from './sock-options.ts';
 import { sockAccept, sockAcceptV1, sockRecv, sockSend, sockShutdown } from './sock.ts';
 
-/** A host function: gives an errno. `never` stands for the numbers and bigints of its type. */
+/**
+ * A host function: gives an errno. `never` stands for the numbers and bigints of its type. Host
+ * functions are named after those of WASI; docs/wasi-preview1.md says what each promises, and a
+ * test holds them to it.
+ */
 export type Method = (host: Host, ...args: never[]) => number;
 
 export interface FunctionRow {
@@ -165,7 +169,7 @@ const FIRST_VERSION: readonly FunctionRow[] = [
 ];
 
 /** Functions that also go by a name that fixes the second version. */
-const VERSIONED = new Set([
+const VERSIONED: ReadonlySet<string> = new Set([
   'sock_open',
   'sock_bind',
   'sock_connect',

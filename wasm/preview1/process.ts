@@ -50,9 +50,9 @@ export function schedYield(): number {
 }
 
 /** Signals of preview 1 whose default action is to do nothing: none, chld, cont, urg, winch. */
-const IGNORED = new Set([0, 16, 17, 22, 27]);
+const IGNORED: ReadonlySet<number> = new Set([0, 16, 17, 22, 27]);
 /** Those that stop a process: stop, tstp, ttin, ttou. Nobody could let it go on. */
-const STOPPING = new Set([18, 19, 20, 21]);
+const STOPPING: ReadonlySet<number> = new Set([18, 19, 20, 21]);
 const SIGNAL_LAST = 30;
 
 /** A signal that ends the guest gives the exit code 128 + its number, as a shell reports it. */

@@ -3,7 +3,7 @@ import type { SocketDescriptor } from './descriptors.ts';
 import type { Host } from './host.ts';
 
 /** Levels: WasmEdge's and wasi-libc's SOL_SOCKET, IPPROTO_TCP. */
-const SOCKET_LEVELS = new Set([0, 0x7fffffff]);
+const SOCKET_LEVELS: ReadonlySet<number> = new Set([0, 0x7fffffff]);
 const TCP_LEVEL = 6;
 const TCP_NODELAY = 1;
 
