@@ -35,7 +35,8 @@ export const ALL_ON: InstrumentOptions = {
 const ARGUMENT = 5;
 const STEPS_MAX = 100_000;
 
-type Exports = Readonly<Record<string, CallableFunction | WebAssembly.Memory | undefined>>;
+type GuestFunction = (...parameters: readonly number[]) => unknown;
+type Exports = Readonly<Record<string, GuestFunction | WebAssembly.Memory | undefined>>;
 
 /** `env.ask` answers 1, 4, 9, …, so that a repeated or lost call shows in results. */
 function answer(count: number): number {
@@ -56,7 +57,7 @@ function memoryOf(exports: Exports, name: string): Uint8Array {
   return memory instanceof WebAssembly.Memory ? new Uint8Array(memory.buffer) : new Uint8Array();
 }
 
-function functionOf(exports: Exports, name: string): CallableFunction {
+function functionOf(exports: Exports, name: string): GuestFunction {
   const found = exports[name];
   if (typeof found !== 'function') throw new Error(`no function ${name}`);
   return found;

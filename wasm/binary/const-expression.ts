@@ -1,7 +1,7 @@
 import { malformed, tooLarge } from './errors.ts';
 import type { ConstExpression, ConstInstruction, ParsedModule } from './module.ts';
 import { OP } from './opcodes.ts';
-import { ByteReader } from './reader.ts';
+import type { ByteReader } from './reader.ts';
 import { TYPE, type ValueType } from './types.ts';
 
 /** Longest constant expression: extended-const sums of linkers have a handful of terms. */

@@ -150,7 +150,7 @@ const LETTER: ReadonlyMap<string, ValueType> = new Map([
 ]);
 
 function typesOf(letters: string): readonly ValueType[] {
-  return [...letters].map((letter) => LETTER.get(letter) ?? 0);
+  return Array.from(letters, (letter) => LETTER.get(letter) ?? 0);
 }
 
 /** Defines consecutive opcodes that share a signature, such as `ii>i`, and their immediates. */
