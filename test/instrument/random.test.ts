@@ -5,14 +5,14 @@ import { addOutcome, describeTotals, explainMismatch, newTotals } from './random
 import { engineKnowsExnref, featuresOf } from './test-features.ts';
 import { openWabt } from './wabt.ts';
 
-const MODULE_COUNT = 300;
+const MODULE_COUNT = 200;
 const exnref = engineKnowsExnref();
 
 /** Everything on always; the other option sets take turns. */
 function effortOf(seed: number): Effort {
   const names = [...COMBINATIONS.keys()];
   const other = names[1 + (seed % (names.length - 1))];
-  return { combinations: ['everything', other], sweepMax: 12 };
+  return { combinations: ['everything', other], sweepMax: 6 };
 }
 
 describe('random modules, instrumented, against plain V8', () => {
@@ -28,6 +28,6 @@ describe('random modules, instrumented, against plain V8', () => {
     }
     console.log(describeTotals(totals));
     expect(totals.runs).toBeGreaterThan(MODULE_COUNT * 8);
-    expect(totals.suspensions).toBeGreaterThan(100_000);
-  });
+    expect(totals.suspensions).toBeGreaterThan(20_000);
+  }, 240_000);
 });
