@@ -6,6 +6,7 @@ import {
   NS_PER_MS,
   NS_PER_S,
   READINESS,
+  readTraffic,
   type LinkDef,
 } from '../../sim/index.ts';
 import { mesh, NetLoop } from '../support/net-loop.ts';
@@ -344,6 +345,26 @@ describe('recovery', () => {
 });
 
 describe('small segments', () => {
+  it('are not sent to fill the rest of a window', () => {
+    const loop = new NetLoop({ nodes: ['a', 'b'], links: mesh(2) });
+    const listening = loop.stack(1).open('tcp');
+    loop.stack(1).bind(listening, 0, 80);
+    loop.stack(1).setOption(listening, 'receive-buffer', 5_000);
+    loop.stack(1).listen(listening, 1);
+    const client = loop.stack(0).open('tcp');
+    loop.stack(0).setOption(client, 'no-delay', 1);
+    loop.stack(0).connect(client, nodeAddress(1), 80);
+    loop.run(10 * NS_PER_MS);
+    loop.stack(0).send(client, new Uint8Array(20_000));
+    const sizes = loop
+      .allEvents()
+      .filter(({ kind, guest, atNs }) => {
+        return kind === 'net/send' && guest === 0 && atNs === 10 * NS_PER_MS;
+      })
+      .map(({ result }) => readTraffic(result).bytes);
+    expect(sizes).toEqual([1_460, 1_460, 1_460]);
+  });
+
   it('wait for an acknowledgement, unless told not to (Nagle)', () => {
     for (const [noDelay, packets] of [
       [0, 2],
