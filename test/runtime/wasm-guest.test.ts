@@ -34,6 +34,33 @@ const SOURCE = `(module
       (br_if $again (i32.lt_u (local.get $k) (i32.const 6))))
     (call $log (memory.size))))`;
 
+/** Holds references in a local over a wait, in a global, and in a table that it changes. */
+const REFERENCES = `(module
+  (import "host" "sleep" (func $sleep (param i64) (result i64)))
+  (import "host" "log" (func $log (param i32)))
+  (memory (export "memory") 1)
+  (type $unary (func (param i32) (result i32)))
+  (table $table 4 funcref)
+  (global $kept (mut funcref) (ref.null func))
+  (elem declare func $double $square)
+  (func $double (param i32) (result i32) (i32.mul (local.get 0) (i32.const 2)))
+  (func $square (param i32) (result i32) (i32.mul (local.get 0) (local.get 0)))
+  (func $wait (param $f funcref) (result funcref)
+    (drop (call $sleep (i64.const 1000)))
+    (local.get $f))
+  (func (export "_start") (local $k i32)
+    (loop $again
+      (table.set $table (i32.const 1)
+        (call $wait (select (result funcref) (ref.func $double) (ref.func $square)
+          (i32.and (local.get $k) (i32.const 1)))))
+      (call $log (call_indirect $table (type $unary) (i32.const 7) (i32.const 1)))
+      (global.set $kept (table.get $table (i32.const 1)))
+      (drop (call $sleep (i64.const 10)))
+      (table.set $table (i32.const 2) (global.get $kept))
+      (call $log (call_indirect $table (type $unary) (local.get $k) (i32.const 2)))
+      (local.set $k (i32.add (local.get $k) (i32.const 1)))
+      (br_if $again (i32.lt_u (local.get $k) (i32.const 5))))))`;
+
 class TestHost implements HostSet {
   readonly functions: readonly HostFunction[];
   private count = 0;
@@ -106,8 +133,11 @@ describe('a guest of WebAssembly', () => {
     }
   });
 
-  it('goes on equally from an image of every stop, in another guest', async () => {
-    const program = await prepared(SOURCE);
+  it.each([
+    ['memory and frames', SOURCE],
+    ['references', REFERENCES],
+  ])('CR-101: goes on equally from an image of every stop: %s', async (_, source) => {
+    const program = await prepared(source);
     const whole = new LonePort();
     const stops = runAlone(new WasmGuest(program, whole, 1000), whole);
     const port = new LonePort();

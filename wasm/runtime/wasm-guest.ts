@@ -12,7 +12,12 @@ import { CONTROL } from '../instrument/layout.ts';
 import type { Linked } from './link.ts';
 import { Machine, type MachineState } from './machine.ts';
 import { loadGlobals, saveGlobals, type PreparedProgram } from './prepared.ts';
-import { captureTables, restoreTables, type TableImage } from './tables.ts';
+import {
+  captureReferences,
+  keepsReferences,
+  restoreReferences,
+  type ReferenceImage,
+} from './references.ts';
 
 const IMAGE_KIND = 'wasm';
 const IMAGE_VERSION = 1;
@@ -28,7 +33,7 @@ export interface WasmGuestState {
   readonly frames: Uint8Array;
   /** Control words, segment flags and globals. */
   readonly control: Uint8Array;
-  readonly tables: readonly TableImage[];
+  readonly references: readonly ReferenceImage[];
   readonly host: unknown;
 }
 
@@ -67,7 +72,7 @@ export class WasmGuest implements Guest {
     this.fitMemory(state.guestPages);
     this.machine.pages.restore(image.pages);
     this.restoreControl(state.control, state.frames);
-    restoreTables(this.program.modules, this.linked, state.tables);
+    restoreReferences(this.program.modules, this.linked, state.references);
     this.machine.restoreState(state.machine);
     this.machine.host.restore(state.host);
   }
@@ -101,7 +106,7 @@ export class WasmGuest implements Guest {
       guestPages: this.guestPages(),
       frames: new Uint8Array(buffer, shadowSp, layout.shadowStackTop - shadowSp).slice(),
       control,
-      tables: captureTables(this.program.modules, this.linked),
+      references: captureReferences(this.program.modules, this.linked, shadowSp),
       host: this.machine.host.capture(),
     };
   }
@@ -137,9 +142,7 @@ export class WasmGuest implements Guest {
   private giveBack(): void {
     const { program, linked } = this;
     if (this.guestPages() !== program.layout.memory.guestPagesMin) return;
-    if (this.program.modules.some(({ layout }) => layout.tables.some((table) => table.mutates))) {
-      return;
-    }
+    if (program.modules.some(({ layout }) => keepsReferences(layout))) return;
     this.machine.pages.restore(PRISTINE);
     this.restoreControl(program.pristineControl(), new Uint8Array(0));
     program.release(linked);
