@@ -2,7 +2,7 @@ import { assert } from '../sim/index.ts';
 import type { CProgram } from './toolchain/c.ts';
 import { socketLibrary } from './toolchain/c-sdk.ts';
 import { guestPath } from './toolchain/root.ts';
-import { readSourceTree, under } from './toolchain/sources.ts';
+import { readSourceTree, under, type SourceFile } from './toolchain/sources.ts';
 
 /** A C program of ours. Its artefact is committed, and a test of the second tier rebuilds it. */
 export interface CGuest {
@@ -105,9 +105,18 @@ export function findCGuest(name: string): CGuest {
   return guest;
 }
 
+/** Sources and headers: what else lies in a folder, such as its README, makes no other program. */
+function ownSources(guest: CGuest): SourceFile[] {
+  const files = readSourceTree(guestPath(guest.directory));
+  return under(
+    guest.directory,
+    files.filter((file) => /\.[ch]$/.test(file.path)),
+  );
+}
+
 /** What the compiler gets: the program's own folder, and the socket library where it is used. */
 export function cProgramOf(guest: CGuest): CProgram {
-  const own = under(guest.directory, readSourceTree(guestPath(guest.directory)));
+  const own = ownSources(guest);
   const units = guest.units.map((unit) => `${guest.directory}/${unit}`);
   const flags = guest.flags === undefined ? {} : { flags: guest.flags };
   if (!guest.sockets) return { files: own, units, ...flags };

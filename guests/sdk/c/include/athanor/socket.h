@@ -22,7 +22,7 @@
 #include <sys/types.h>
 
 // Options of level SOL_SOCKET, numbered as the sysroot numbers them for preview 2. The level
-// IPPROTO_TCP knows TCP_NODELAY and TCP_KEEPIDLE, TCP_KEEPINTVL, TCP_KEEPCNT (<netinet/tcp.h>).
+// IPPROTO_TCP knows TCP_NODELAY (<netinet/tcp.h>). All others are ENOPROTOOPT.
 #ifndef SO_REUSEADDR
 #define SO_REUSEADDR 2
 #define SO_ERROR 4
