@@ -14,7 +14,7 @@ export const DROP = {
   LINK_FULL: 6,
   /** It would arrive after the end of time. */
   TOO_LATE: 7,
-  /** The listener has as many connections waiting as it may. */
+  /** The listener has as many connections waiting as it may, or its node as many sockets. */
   BACKLOG: 8,
   /** The receiving socket or node has no room. */
   BUFFER: 9,

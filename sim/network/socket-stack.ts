@@ -52,7 +52,7 @@ export class SocketStack {
 
   constructor(wire: NodeWire) {
     this.wire = wire;
-    this.tcp = new TcpTable(wire, this.meter, () => this.nextId++);
+    this.tcp = new TcpTable(wire, this.meter, () => this.newId());
     this.udp = new UdpTable(wire, this.meter);
   }
 
@@ -64,8 +64,8 @@ export class SocketStack {
   /** A new socket, or `-MFILE`. */
   open(kind: SocketKind): SocketId {
     this.tcp.sweep();
-    if (this.tcp.count + this.udp.count >= SOCKETS_MAX) return -ERRNO.MFILE;
-    const id = this.nextId++;
+    const id = this.newId();
+    if (id < 0) return id;
     if (kind === 'tcp') this.tcp.open(id);
     else this.udp.open(id);
     return id;
@@ -321,6 +321,10 @@ export class SocketStack {
     const digest = new RollingDigest();
     digest.update(encodeCanonical(this.capture()));
     return digest.hex();
+  }
+
+  private newId(): number {
+    return this.tcp.count + this.udp.count < SOCKETS_MAX ? this.nextId++ : -ERRNO.MFILE;
   }
 
   private dispatch(packet: Packet): number {

@@ -16,7 +16,7 @@ import {
   type TimerKind,
 } from './packet.ts';
 import { PortBook } from './port-book.ts';
-import { SOCKETS_MAX, type SocketId } from './socket-types.ts';
+import type { SocketId } from './socket-types.ts';
 import {
   BACKLOG_MAX,
   LOOPBACK_SEGMENT_BYTES,
@@ -47,7 +47,7 @@ export class TcpTable implements TcpHost {
   readonly meter: Meter;
   readonly wake: Wake;
   private readonly wire: NodeWire;
-  private readonly nextId: () => SocketId;
+  private readonly newId: () => number;
   private readonly sockets = new Map<SocketId, TcpSocket>();
   private readonly connections = new Map<number, TcpSocket>();
   /** By port, sockets that were bound or connected by the program. */
@@ -56,10 +56,11 @@ export class TcpTable implements TcpHost {
   private readonly timeWaits = new TimeWaits();
   private readonly orphans = new Fifo<Orphan>();
 
-  constructor(wire: NodeWire, meter: Meter, nextId: () => SocketId) {
+  /** `newId` gives the next socket's id, or a negated errno constant. */
+  constructor(wire: NodeWire, meter: Meter, newId: () => number) {
     this.wire = wire;
     this.meter = meter;
-    this.nextId = nextId;
+    this.newId = newId;
     this.wake = (atNs, event) => wire.wake(atNs, event);
   }
 
@@ -327,8 +328,9 @@ export class TcpTable implements TcpHost {
   /** A SYN arrives at a listener: the connection is half open, or dropped if too many wait. */
   private accepts(listener: TcpSocket, packet: Packet): number {
     const waiting = listener.halfOpen + listener.ready.length;
-    if (waiting >= listener.backlog || this.count >= SOCKETS_MAX) return DROP.BACKLOG;
-    const socket = new TcpSocket(this.wire.node, this.nextId(), this.meter);
+    const id = waiting < listener.backlog ? this.newId() : -1;
+    if (id < 0) return DROP.BACKLOG;
+    const socket = new TcpSocket(this.wire.node, id, this.meter);
     const { block } = socket;
     socket.options.values = listener.options.values;
     block.localAddress = packet.target;

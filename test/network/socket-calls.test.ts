@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import {
+  DROP,
   ERRNO,
   EPHEMERAL_PORT_MIN,
   LOOPBACK_ADDRESS,
@@ -360,6 +361,20 @@ describe('limits', () => {
     expect(stack.open('tcp')).toBe(-ERRNO.MFILE);
     stack.close(1);
     expect(stack.open('tcp')).toBe(SOCKETS_MAX + 1);
+  });
+
+  it('a node that has all its sockets accepts nothing until one is closed', () => {
+    const loop = pair();
+    const stack = loop.stack(1);
+    const listening = listener(stack, 80);
+    const last = Array.from({ length: SOCKETS_MAX - 1 }, () => stack.open('udp')).at(-1) ?? 0;
+    const id = loop.stack(0).open('tcp');
+    loop.stack(0).connect(id, B, 80);
+    loop.run(500 * NS_PER_MS);
+    expect(loop.allEvents().at(-1)).toMatchObject({ kind: 'net/drop', result: DROP.BACKLOG });
+    stack.close(last);
+    loop.run(2 * NS_PER_S);
+    expect(stack.pendingConnections(listening)).toBe(1);
   });
 });
 
