@@ -60,7 +60,17 @@ const pureRules = {
 };
 
 export default tseslint.config(
-  { ignores: ['dist', 'node_modules', '.athanor', 'guests/built', '**/*.js', '**/*.mjs'] },
+  {
+    ignores: [
+      'dist',
+      'node_modules',
+      '.athanor',
+      'guests/built',
+      '*.config.ts',
+      '**/*.js',
+      '**/*.mjs',
+    ],
+  },
   ...tseslint.configs.strictTypeChecked,
   {
     languageOptions: {
@@ -74,6 +84,8 @@ export default tseslint.config(
       '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true }],
       '@typescript-eslint/no-non-null-assertion': 'error',
       '@typescript-eslint/switch-exhaustiveness-check': 'off',
+      // Libraries hand out functions that do not use `this`, and do not say so.
+      '@typescript-eslint/unbound-method': 'off',
       '@typescript-eslint/restrict-plus-operands': 'error',
       '@typescript-eslint/consistent-type-imports': 'error',
       eqeqeq: 'error',

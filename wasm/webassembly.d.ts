@@ -31,7 +31,11 @@ declare namespace WebAssembly {
     grow(deltaPages: number): number;
   }
   class Table {
-    constructor(descriptor: { element: 'anyfunc' | 'externref'; initial: number; maximum?: number });
+    constructor(descriptor: {
+      element: 'anyfunc' | 'externref';
+      initial: number;
+      maximum?: number;
+    });
     readonly length: number;
     get(index: number): unknown;
     set(index: number, value?: unknown): void;

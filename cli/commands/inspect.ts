@@ -195,7 +195,7 @@ function inspectScenario(text: string, context: Context): number {
     ['nodes', def.world.nodes.map((node) => node.name).join(', ')],
     ['events', def.plan.events.map((event) => event.name).join(', ')],
     ['properties', def.properties.map((property) => property.name).join(', ')],
-    ...Object.entries(ids).map(([part, id]) => [`${part} id`, id]),
+    ...Object.entries(ids).map(([part, id]) => [`${part} id`, String(id)]),
   ];
   for (const line of layOut(rows)) output.say(line);
   return 0;

@@ -11,7 +11,7 @@ import { encodeUtf8 } from '../kernel/utf8.ts';
 import { Network, type NetworkEvent } from '../network/network.ts';
 import type { ActionDef, NodeDef, ScenarioDef } from '../plan/scenario.ts';
 import { PropertyChecker, type CheckerState, type PropertyResult } from '../property/checker.ts';
-import { FileSystem } from '../storage/file-system.ts';
+import type { FileSystem } from '../storage/file-system.ts';
 import { Consoles, type ConsolesState } from './consoles.ts';
 import { loadFiles } from './initial-files.ts';
 import { hasStopped, isAlive, newLife, type NodeLife, type NodeStatus } from './node-life.ts';

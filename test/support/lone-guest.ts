@@ -56,8 +56,7 @@ export class LonePort implements GuestPort {
     this.decisions.decideBytes(this.decisions.stream('entropy'), this.nowNs, into);
   }
 
-  console(descriptor: 1 | 2, bytes: Uint8Array): void {
-    void descriptor;
+  console(_descriptor: 1 | 2, bytes: Uint8Array): void {
     this.written.push(Buffer.from(bytes).toString());
   }
 

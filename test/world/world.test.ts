@@ -178,7 +178,11 @@ describe('the plan', () => {
     };
     const alone = drawn([crash]);
     expect(alone.length).toBe(2);
-    const pause = event('a pause', NS_PER_MS, { kind: 'pause', oneOf: [0, 1, 2], forNs: NS_PER_MS });
+    const pause = event('a pause', NS_PER_MS, {
+      kind: 'pause',
+      oneOf: [0, 1, 2],
+      forNs: NS_PER_MS,
+    });
     expect(drawn([pause, crash])).toEqual(alone);
   });
 

@@ -1,5 +1,5 @@
 /** A host function at core level: integers and floats as WebAssembly passes them. */
-export type HostFunction = (...args: (number | bigint)[]) => number | bigint | void;
+export type HostFunction = (...args: (number | bigint)[]) => number | bigint | undefined;
 
 /** The host functions of one guest instance, with their state. */
 export interface HostSet {

@@ -91,6 +91,6 @@ function bindLate(
   return (...args) => {
     const value = instances[module]?.exports[name];
     assert(typeof value === 'function', 'a function bound late is exported');
-    return value(...args) as unknown;
+    return (value as (...values: unknown[]) => unknown)(...args);
   };
 }

@@ -327,7 +327,7 @@ export class Machine implements HostContext {
       if (entry === undefined) return { kind: 'exit', atNs: this.localNs(), code: 0 };
       const call = this.instances.instances[entry.module]?.exports[entry.exportName];
       assert(typeof call === 'function', 'an entry is an exported function');
-      const result: unknown = call();
+      const result: unknown = (call as () => unknown)();
       this.refreshIfDetached();
       if (this.control[CONTROL.state] === UNWINDING) return this.stoppedEffect();
       this.entry++;

@@ -91,5 +91,5 @@ export function loadGlobals(linked: Linked): void {
 }
 
 function call(exported: unknown): void {
-  if (typeof exported === 'function') exported();
+  if (typeof exported === 'function') (exported as () => void)();
 }
