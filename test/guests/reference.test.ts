@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { Directory, File } from '@bjorn3/browser_wasi_shim';
+import type { File } from '@bjorn3/browser_wasi_shim';
+import { Directory } from '@bjorn3/browser_wasi_shim';
 import { describe, expect, it } from 'vitest';
 import { guestPath } from '../../guests/index.ts';
 import { runOnReference } from './reference-host.ts';
