@@ -82,7 +82,7 @@ describe('checkpoints of compiled guests', () => {
 });
 
 describe('replay of compiled guests', () => {
-  it('CR-27: answers from the schedule, and meets every event again, even under another seed', () => {
+  it('CR-27, CR-99: meets every event and fingerprint again, even under another seed', () => {
     const whole = finish(simulation(5));
     const replay = { schedule: whole.schedule, events: whole.events };
     const again = finish(simulation(99, { replay }));
