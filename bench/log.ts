@@ -19,18 +19,6 @@ function decideMany(): { readonly bytes: number } {
   return { bytes: decisions.log.byteCount };
 }
 
-/** The same draws, without a log: what is left over is the log's cost. */
-function drawMany(): number {
-  const decisions = new Decisions(1, ignore);
-  let sum = 0;
-  for (let index = 0; index < COUNT; index++) {
-    const stream = decisions.stream('plain');
-    stream.ordinal = index;
-    sum += stream.key.low ^ Math.imul(index, 0x9e3779b1);
-  }
-  return sum;
-}
-
 function appendMany(): void {
   const events = new EventLog(ignore);
   const kind = events.kind('wasi/fd_write');
@@ -62,7 +50,6 @@ export const logBenchmark: Benchmark = {
     const timings = interleave(
       [
         { name: 'decide', run: decideMany },
-        { name: 'draw', run: drawMany },
         { name: 'event', run: appendMany },
         { name: 'cbor-x', run: cborMany },
       ],

@@ -46,12 +46,6 @@ export class EventQueue<Payload> {
     return this.count === 0 ? Infinity : (this.times[0] as number);
   }
 
-  /** The consumer of the first event; only when the queue is not empty. */
-  peekConsumer(): number {
-    assert(this.count > 0, 'the queue has a first event');
-    return this.consumers[0] as number;
-  }
-
   /** Adds an event and returns its sequence number. */
   push(atNs: VirtualNs, consumer: number, producer: number, payload: Payload): number {
     assert(Number.isSafeInteger(atNs) && atNs >= 0, 'an event has a representable time');
@@ -79,27 +73,6 @@ export class EventQueue<Payload> {
       );
     }
     return event;
-  }
-
-  /** Visits every waiting event in no promised order. */
-  forEach(visit: (consumer: number, atNs: VirtualNs, payload: Payload) => void): void {
-    for (let index = 0; index < this.count; index++) {
-      visit(
-        this.consumers[index] as number,
-        this.times[index] as number,
-        this.payloads[index] as Payload,
-      );
-    }
-  }
-
-  /** Keeps only the events for which `keep` holds; sequence numbers stay. */
-  filter(keep: (event: QueuedEvent<Payload>) => boolean): void {
-    const kept: QueuedEvent<Payload>[] = [];
-    for (let index = 0; index < this.count; index++) {
-      const event = this.at(index);
-      if (keep(event)) kept.push(event);
-    }
-    this.restore({ next: this.nextSequence, events: kept });
   }
 
   capture(): QueueState<Payload> {

@@ -41,11 +41,6 @@ export class StreamTable {
     return this.seedNow;
   }
 
-  /** How many streams have decided. */
-  get usedCount(): number {
-    return this.used.length;
-  }
-
   /** The stream of that name; it is made if there is none. */
   get(name: string): Stream {
     let stream = this.byName.get(name);

@@ -67,8 +67,8 @@ export interface WorldState {
 }
 
 /**
- * A slice is at most this long, and ends at a multiple of it: with a stop costing about a
- * microsecond, 10 ms of instructions make its price one part in thousands.
+ * A slice is at most this long, and ends at a multiple of it: 10 ms are ten million
+ * instructions at the usual rate, against which a stop is cheap.
  */
 export const QUANTUM_NS_MAX: VirtualNs = 10_000_000;
 
