@@ -198,7 +198,7 @@ describe('events', () => {
     const loop = busy(5);
     const waiting: NetworkEvent[] = [];
     for (let count = 0; count < 60; count++) loop.step();
-    loop.queue.forEach((_, __, event) => waiting.push(event));
+    loop.queue.capture().events.forEach(({ payload: event }) => waiting.push(event));
     expect(waiting.length).toBeGreaterThan(3);
     expect(decodeCanonical(encodeCanonical(waiting))).toEqual(waiting);
   });
