@@ -15,13 +15,16 @@ import { runPlain, type PlainTrace } from './plain-run.ts';
 import { canonicaliser, counting, withCount } from './rewriters.ts';
 import { difference, memoryDifference } from './trace.ts';
 
+/** The most memory that either side of a comparison may have, in pages of 64 KiB. */
+const MEMORY_PAGES_MAX = 64;
+
 const NOTHING: InstrumentOptions = {
   nan: false,
   fuel: false,
   depth: false,
   suspend: 'none',
   dirtyPages: false,
-  memoryPagesMax: 64,
+  memoryPagesMax: MEMORY_PAGES_MAX,
 };
 
 /** All that the engine of the simulator turns on. */
@@ -31,7 +34,7 @@ export const EVERYTHING: InstrumentOptions = {
   depth: true,
   suspend: 'anywhere',
   dirtyPages: true,
-  memoryPagesMax: 64,
+  memoryPagesMax: MEMORY_PAGES_MAX,
 };
 
 /** The option sets to try, by name: each part alone, then together. */
@@ -109,8 +112,10 @@ class Comparison {
   #runPlain(countsCanonicaliser: boolean): PlainTrace {
     const { model, seed } = this;
     const global = model.globals.length;
+    const { min, max } = model.memory;
     const counted = encode(
-      withCount(model),
+      // Recursion can grow a memory without a maximum past what the instrumented side may have.
+      withCount({ ...model, memory: { min, max: max ?? MEMORY_PAGES_MAX } }),
       counting(canonicaliser(true), { global, countsCanonicaliser }),
     );
     return runPlain(new WebAssembly.Module(counted), model, seed);
