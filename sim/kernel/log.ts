@@ -201,7 +201,26 @@ function zigzag(value: number): number {
 }
 
 /** Writes a whole number in 7-bit groups, least first; returns where it ends. */
-function writeUnsigned(bytes: Uint8Array, from: number, value: number): number {
+function writeUnsigned(bytes: Uint8Array, at: number, value: number): number {
+  if (value < 0x80) {
+    bytes[at] = value;
+    return at + 1;
+  }
+  if (value < 0x4000) {
+    bytes[at] = value | 128;
+    bytes[at + 1] = value >>> 7;
+    return at + 2;
+  }
+  if (value < 0x20_0000) {
+    bytes[at] = value | 128;
+    bytes[at + 1] = (value >>> 7) | 128;
+    bytes[at + 2] = value >>> 14;
+    return at + 3;
+  }
+  return writeLong(bytes, at, value);
+}
+
+function writeLong(bytes: Uint8Array, from: number, value: number): number {
   let at = from;
   let rest = value;
   while (rest > 0x7fffffff) {
