@@ -90,7 +90,7 @@ export class RecordLog {
   }
 
   /**
-   * Appends whole numbers as `putUnsigned` does, the last one signed as in `zigzag`; a negative
+   * Appends whole numbers as `putUnsigned` does, the last one with its sign in the lowest bit; a negative
    * `second` is left out. Completes the record. The numbers of a decision, in one call.
    */
   putNumbers(first: number, second: number, third: number, signed: number): void {
@@ -98,7 +98,7 @@ export class RecordLog {
     let at = writeUnsigned(bytes, this.length, first);
     if (second >= 0) at = writeUnsigned(bytes, at, second);
     at = writeUnsigned(bytes, at, third);
-    this.length = writeUnsigned(bytes, at, zigzag(signed));
+    this.length = writeSigned(bytes, at, signed);
     this.end();
   }
 
@@ -107,12 +107,12 @@ export class RecordLog {
     const bytes = this.bytes;
     let at = writeUnsigned(bytes, this.length, first);
     at = writeUnsigned(bytes, at, second);
-    at = writeUnsigned(bytes, at, zigzag(third));
+    at = writeSigned(bytes, at, third);
     bytes[at] = word;
     bytes[at + 1] = word >>> 8;
     bytes[at + 2] = word >>> 16;
     bytes[at + 3] = word >>> 24;
-    this.length = writeUnsigned(bytes, at + 4, zigzag(fifth));
+    this.length = writeSigned(bytes, at + 4, fifth);
     this.end();
   }
 
@@ -195,43 +195,36 @@ function putHex(bytes: Uint8Array, at: number, hex: string): void {
   }
 }
 
-/** An integer in (-2^52, 2^52) with its sign in the lowest bit. */
-function zigzag(value: number): number {
-  return value < 0 ? -2 * value - 1 : 2 * value;
-}
-
 /** Writes a whole number in 7-bit groups, least first; returns where it ends. */
 function writeUnsigned(bytes: Uint8Array, at: number, value: number): number {
-  if (value < 0x80) {
-    bytes[at] = value;
-    return at + 1;
+  return value <= 0xffff_ffff ? writeWord(bytes, at, value | 0) : writeLong(bytes, at, value);
+}
+
+/** Writes an integer in (-2^52, 2^52) with its sign in the lowest bit. */
+function writeSigned(bytes: Uint8Array, at: number, value: number): number {
+  const word = value | 0;
+  if (word === value) return writeWord(bytes, at, (word << 1) ^ (word >> 31));
+  return writeLong(bytes, at, value < 0 ? -2 * value - 1 : 2 * value);
+}
+
+/** Writes 32 unsigned bits, which nearly all numbers are: whole numbers all the way. */
+function writeWord(bytes: Uint8Array, from: number, word: number): number {
+  let at = from;
+  let rest = word;
+  while (rest >>> 7 !== 0) {
+    bytes[at++] = rest | 128;
+    rest >>>= 7;
   }
-  if (value < 0x4000) {
-    bytes[at] = value | 128;
-    bytes[at + 1] = value >>> 7;
-    return at + 2;
-  }
-  if (value < 0x20_0000) {
-    bytes[at] = value | 128;
-    bytes[at + 1] = (value >>> 7) | 128;
-    bytes[at + 2] = value >>> 14;
-    return at + 3;
-  }
-  return writeLong(bytes, at, value);
+  bytes[at] = rest;
+  return at + 1;
 }
 
 function writeLong(bytes: Uint8Array, from: number, value: number): number {
   let at = from;
   let rest = value;
-  while (rest > 0x7fffffff) {
-    bytes[at++] = (rest % 128) | 128;
+  while (rest > 0xffff_ffff) {
+    bytes[at++] = rest | 128;
     rest = Math.floor(rest / 128);
   }
-  let small = rest | 0;
-  while (small > 127) {
-    bytes[at++] = small | 128;
-    small >>>= 7;
-  }
-  bytes[at] = small;
-  return at + 1;
+  return writeWord(bytes, at, rest | 0);
 }
