@@ -25,7 +25,7 @@ const PLAN: readonly EventDef[] = [
 
 /** Waits 100 ms and exits. */
 function sleeper(port: GuestPort): StateGuest<{ slept: boolean }> {
-  return new StateGuest({ slept: false }, port, (state): Effect => {
+  return new StateGuest<{ slept: boolean }>({ slept: false }, port, (state): Effect => {
     if (state.slept) return { kind: 'exit', atNs: port.nowNs, code: 0 };
     state.slept = true;
     const deadlineNs = port.nowNs + 100 * NS_PER_MS;
