@@ -108,7 +108,13 @@ function serve(
   });
 }
 
-function plainError(message: Extract<WorkerMessage, { kind: 'failed' }>): {
+/** The options of an error that a worker has told of: what it does not have is left out. */
+export function plainError(message: {
+  readonly code: ErrorCode;
+  readonly message: string;
+  readonly place: string | undefined;
+  readonly remedy: string | undefined;
+}): {
   code: ErrorCode;
   message: string;
   place?: string;

@@ -4,13 +4,14 @@ import {
   type FatCheckpoint,
   type FingerprintRecord,
   type Note,
+  type DecisionSource,
   type Override,
   type Recording,
   type RunOutcome,
   type ScenarioDef,
 } from '../sim/index.ts';
 import type { WasmEngine } from '../wasm/index.ts';
-import { Simulation, type SimulationResult } from './simulation.ts';
+import { Simulation, type SimulationResult, type StopAt } from './simulation.ts';
 import type { Trace } from './trace.ts';
 
 /** A piece of a console, as it was written. */
@@ -34,6 +35,10 @@ export interface RunRequest {
     readonly seed: number | null;
     readonly overrides: readonly Override[];
   };
+  /** Asked before the seed answers, from the start or from `from` on. */
+  readonly answers?: DecisionSource;
+  /** The first boundary at which nothing more is wanted of the run. */
+  readonly stop?: StopAt;
   /** When a checkpoint of the end is wanted (CR-11). */
   readonly saveOn?: 'fail' | 'always' | 'never';
   readonly onConsole?: (piece: ConsolePiece) => void;
@@ -85,7 +90,8 @@ export function runToEnd(request: RunRequest): RunRecord {
   });
   try {
     if (request.from !== undefined) leaveCheckpoint(simulation, request.from);
-    simulation.runUntil({});
+    if (request.answers !== undefined) simulation.answerFrom(request.answers);
+    simulation.runUntil(request.stop ?? {});
     const saved = request.saveOn === undefined || request.saveOn === 'never';
     const checkpoint = saved ? null : simulation.capture();
     const result = simulation.finish();

@@ -121,6 +121,7 @@ export class Simulation {
   private replay: Replay | null = null;
   private recording: Recording | null = null;
   private overrideSource: OverrideSource | null = null;
+  private answers: DecisionSource | null = null;
   private watch: { readonly matches: (line: string) => boolean; seen: boolean } | null = null;
 
   constructor(options: SimulationOptions) {
@@ -238,6 +239,12 @@ export class Simulation {
     this.useSources();
   }
 
+  /** From here on this source is asked, after overrides. */
+  answerFrom(source: DecisionSource): void {
+    this.answers = source;
+    this.useSources();
+  }
+
   /** Overrides that no decision has reached. */
   unreachedOverrides(): readonly string[] {
     return this.overrideSource?.unreached() ?? [];
@@ -299,6 +306,7 @@ export class Simulation {
   private useSources(): void {
     const sources: DecisionSource[] = [];
     if (this.overrideSource !== null) sources.push(this.overrideSource);
+    if (this.answers !== null) sources.push(this.answers);
     if (this.replay !== null) sources.push(this.replay);
     this.world.setSources(sources);
   }

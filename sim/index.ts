@@ -32,6 +32,8 @@ export * from './property/pattern.ts';
 export * from './explore/replay.ts';
 export * from './explore/overrides.ts';
 export * from './explore/describe.ts';
+export * from './explore/answers.ts';
+export * from './explore/signature.ts';
 export * from './world/timeline.ts';
 export * from './world/world.ts';
 export * from './world/node-port.ts';

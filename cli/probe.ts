@@ -1,0 +1,82 @@
+import {
+  AddressedAnswers,
+  failureSignature,
+  type Answer,
+  type Drift,
+  type FailureSignature,
+  type FatCheckpoint,
+  type RunOutcome,
+  type ScenarioDef,
+} from '../sim/index.ts';
+import type { WasmEngine } from '../wasm/index.ts';
+import { runToEnd, type RunRecord } from './record.ts';
+
+/** Where probes start from: the start of a scenario, or a point of one of its runs. */
+export interface ProbeStart {
+  /** Its seed is that of the run that is probed. */
+  readonly scenario: ScenarioDef;
+  readonly images: ReadonlyMap<string, Uint8Array>;
+  /** Null for the start of the scenario. */
+  readonly checkpoint: FatCheckpoint | null;
+}
+
+/** One continuation that is asked for. Plain data: it crosses threads. */
+export interface Probe {
+  /** The number that `ProbePool.addStart` gave. */
+  readonly start: number;
+  /** The seed of all draws from the start on; null goes on with the run's own. */
+  readonly seed: number | null;
+  /** Decisions that are answered so wherever they come; those that never come are no error. */
+  readonly answers: readonly Answer[];
+  /** The property after whose decision nothing more is wanted; null runs to the end. */
+  readonly untilProperty: string | null;
+}
+
+/** What became of a continuation. */
+export interface ProbeResult
+  extends
+    Drift,
+    Pick<
+      RunOutcome,
+      'verdict' | 'reason' | 'properties' | 'endNs' | 'quanta' | 'decisionCount' | 'eventCount'
+    > {
+  /** Null for a run that did not fail. */
+  readonly signature: FailureSignature | null;
+}
+
+/** Runs a probe here and keeps the whole record, as a bundle needs it. */
+export function runProbe(
+  start: ProbeStart,
+  probe: Omit<Probe, 'start'>,
+  engine: WasmEngine,
+): { readonly record: RunRecord; readonly result: ProbeResult } {
+  const { images, checkpoint } = start;
+  const { seed, untilProperty } = probe;
+  const fresh = checkpoint === null && seed !== null;
+  const scenario = fresh ? { ...start.scenario, seed } : start.scenario;
+  const answers = new AddressedAnswers(probe.answers);
+  const record = runToEnd({
+    scenario,
+    images,
+    engine,
+    answers,
+    ...(checkpoint === null ? {} : { from: { checkpoint, seed, overrides: [] } }),
+    ...(untilProperty === null ? {} : { stop: { property: untilProperty } }),
+  });
+  const { outcome } = record;
+  const { verdict, reason, properties, endNs, quanta, decisionCount, eventCount } = outcome;
+  return {
+    record,
+    result: {
+      verdict,
+      reason,
+      properties,
+      endNs,
+      quanta,
+      decisionCount,
+      eventCount,
+      signature: failureSignature(scenario, outcome),
+      ...answers.drift(),
+    },
+  };
+}
