@@ -34,6 +34,7 @@ export * from './explore/overrides.ts';
 export * from './explore/describe.ts';
 export * from './explore/answers.ts';
 export * from './explore/signature.ts';
+export * from './world/step.ts';
 export * from './world/timeline.ts';
 export * from './world/world.ts';
 export * from './world/node-port.ts';

@@ -3,7 +3,7 @@ import { Decisions, type DecisionSource, type DecisionsState } from '../kernel/d
 import { draw32, streamKey } from '../kernel/draw.ts';
 import { SimError } from '../kernel/errors.ts';
 import { EventLog, type EventKind, type EventLogState } from '../kernel/event-log.ts';
-import type { Effect, Outcome, Wait } from '../kernel/guest.ts';
+import type { Effect } from '../kernel/guest.ts';
 import { EventQueue, type QueuedEvent, type QueueState } from '../kernel/queue.ts';
 import { digest32 } from '../kernel/rolling-digest.ts';
 import { formatSpan, formatTime, type VirtualNs } from '../kernel/units.ts';
@@ -14,22 +14,13 @@ import { PropertyChecker, type CheckerState, type PropertyResult } from '../prop
 import type { FileSystem } from '../storage/file-system.ts';
 import { Consoles, type ConsolesState } from './consoles.ts';
 import { loadFiles } from './initial-files.ts';
-import { hasStopped, isAlive, newLife, type NodeLife, type NodeStatus } from './node-life.ts';
+import type { NodeLife } from './node-life.ts';
+import { NodeLives } from './node-lives.ts';
 import { NodePort } from './node-port.ts';
+import { NoteList } from './notes.ts';
 import { PlanRunner, type PlanPhase, type PlanTarget } from './plan-runner.ts';
-import { NOTES_MAX, type Note } from './timeline.ts';
-
-/** What the driver must do next. */
-export type Step =
-  /** Make the node's guest anew and resume it with `outcome`. */
-  | { readonly kind: 'start'; readonly node: number }
-  /** Throw the node's guest away. */
-  | { readonly kind: 'stop'; readonly node: number }
-  /** Run the guest, then tell `apply` what happened. */
-  | { readonly kind: 'resume'; readonly node: number; readonly outcome: Outcome }
-  | { readonly kind: 'end'; readonly reason: EndReason };
-
-export type EndReason = 'quiescence' | 'property' | 'stopped' | 'virtual-time' | 'quanta';
+import type { EndReason, Step } from './step.ts';
+import type { Note } from './timeline.ts';
 
 type WorldEvent =
   | { readonly kind: 'network'; readonly event: NetworkEvent }
@@ -72,15 +63,6 @@ export interface WorldState {
  */
 export const QUANTUM_NS_MAX: VirtualNs = 10_000_000;
 
-interface WorldKinds {
-  readonly start: EventKind;
-  readonly exit: EventKind;
-  readonly trap: EventKind;
-  readonly crash: EventKind;
-  readonly pause: EventKind;
-  readonly plan: EventKind;
-}
-
 /**
  * The world: a state machine that says what to do next and is told what happened. It calls no
  * guest and no host. Guests act on it through their ports while they run.
@@ -99,19 +81,17 @@ export class World {
   private readonly files: readonly FileSystem[];
   private readonly queue = new EventQueue<WorldEvent>();
   private readonly plan: PlanRunner;
-  private readonly kinds: WorldKinds;
+  private readonly planKind: EventKind;
   private readonly consoles: Consoles;
-  private lives: NodeLife[];
+  private readonly lives: NodeLives;
   private pending: Step[] = [];
-  private noteList: Note[] = [];
+  private readonly noteList = new NoteList();
   private begun = false;
   private now: VirtualNs = 0;
   /** The time of what the world handles now, while no guest runs. */
   private actingNs: VirtualNs = 0;
   private quantumCount = 0;
   private ended: EndReason | null = null;
-  /** The nodes of status `runnable`, in no order: mostly few of many. */
-  private runnable: number[] = [];
   /** The guest whose slice is under way, or -1. */
   private running = -1;
 
@@ -136,7 +116,6 @@ export class World {
       },
     });
     this.files = nodes.map((node) => loadFiles(node.files));
-    this.lives = nodes.map(() => newLife());
     this.ports = nodes.map((def, index) => this.makePort(def, index));
     this.checker = new PropertyChecker(scenario.properties, names);
     this.consoles = new Consoles(names, {
@@ -146,8 +125,9 @@ export class World {
         options.onLine(line);
       },
     });
+    this.lives = this.makeLives();
     this.plan = new PlanRunner(scenario.plan, this.decisions, this.planTarget());
-    this.kinds = this.makeKinds();
+    this.planKind = this.events.kind('plan');
   }
 
   /** The time up to which the world has been decided. */
@@ -171,19 +151,19 @@ export class World {
 
   /** Everything before this time has happened: the time of what comes next; at the end, `nowNs`. */
   frontierNs(): VirtualNs {
-    const node = this.firstRunnable();
+    const node = this.lives.firstRunnable();
     const guestNs = node < 0 ? Infinity : this.life(node).localNs;
     const nextNs = Math.min(this.queue.peekNs(), guestNs);
     return nextNs === Infinity ? this.now : nextNs;
   }
 
   get notes(): readonly Note[] {
-    return this.noteList;
+    return this.noteList.all;
   }
 
   /** What is known of a node's guest. */
   life(node: number): Readonly<NodeLife> {
-    return this.lives[node] as NodeLife;
+    return this.lives.life(node);
   }
 
   /** The digest of a node's disk. */
@@ -210,7 +190,7 @@ export class World {
         continue;
       }
       const eventNs = this.queue.peekNs();
-      const node = this.firstRunnable();
+      const node = this.lives.firstRunnable();
       const guestNs = node < 0 ? Infinity : this.life(node).localNs;
       if (eventNs <= guestNs) this.handle(this.queue.pop());
       else return this.resume(node);
@@ -222,22 +202,8 @@ export class World {
     const node = this.running;
     assert(node >= 0, 'a slice is under way');
     this.running = -1;
-    const life = this.lives[node] as NodeLife;
-    assert(effect.atNs >= life.localNs, "a guest's clock does not go back");
-    life.localNs = effect.atNs;
     this.actingNs = effect.atNs;
-    life.observedNs = (this.ports[node] as NodePort).observedNs;
-    switch (effect.kind) {
-      case 'preempted':
-        life.reason = 'continue';
-        return;
-      case 'wait':
-        return this.wait(node, life, effect.wait);
-      case 'exit':
-        return this.exit(node, life, effect.code);
-      case 'trap':
-        return this.trap(node, life, effect.code, effect.message);
-    }
+    this.lives.apply(node, effect, (this.ports[node] as NodePort).observedNs);
   }
 
   /** The last draw of the seed's own stream: differs if any decision was drawn more or less. */
@@ -263,13 +229,13 @@ export class World {
       decisions: this.decisions.capture(),
       events: this.events.capture(),
       queue: this.queue.capture(),
-      lives: this.lives.map((life) => ({ ...life })),
+      lives: this.lives.capture(),
       pending: this.pending.slice(),
       network: this.network.capture(),
       files: this.files.map((files) => files.capture()),
       consoles: this.consoles.capture(),
       checker: this.checker.capture(),
-      notes: this.noteList.slice(),
+      notes: this.noteList.capture(),
     };
   }
 
@@ -282,14 +248,13 @@ export class World {
     this.decisions.restore(state.decisions);
     this.events.restore(state.events);
     this.queue.restore(state.queue);
-    this.lives = state.lives.map((life) => ({ ...life }));
-    this.runnable = this.lives.flatMap(({ status }, node) => (status === 'runnable' ? [node] : []));
+    this.lives.restore(state.lives);
     this.pending = state.pending.slice();
     this.network.restore(state.network);
     this.files.forEach((files, index) => files.restore(state.files[index]));
     this.consoles.restore(state.consoles);
     this.checker.restore(state.checker);
-    this.noteList = state.notes.slice();
+    this.noteList.restore(state.notes);
   }
 
   private begin(): void {
@@ -300,16 +265,22 @@ export class World {
     this.plan.begin();
   }
 
-  private makeKinds(): WorldKinds {
-    const { events } = this;
-    return {
-      start: events.kind('guest/start'),
-      exit: events.kind('guest/exit'),
-      trap: events.kind('guest/trap'),
-      crash: events.kind('guest/crash'),
-      pause: events.kind('guest/pause'),
-      plan: events.kind('plan'),
-    };
+  private makeLives(): NodeLives {
+    const { decisions, events, network, files, consoles, checker } = this;
+    return new NodeLives({
+      names: this.scenario.world.nodes.map(({ name }) => name),
+      decisions,
+      events,
+      network,
+      files,
+      consoles,
+      checker,
+      notes: this.noteList,
+      push: (step) => this.pending.push(step),
+      schedule: (atNs, node, kind) => {
+        this.schedule(atNs, node, kind === 'start' ? -1 : node, { kind });
+      },
+    });
   }
 
   private makePort(def: NodeDef, index: number): NodePort {
@@ -325,7 +296,7 @@ export class World {
           this.consoles.write(node, descriptor, bytes, atNs);
         },
         marker: (node, bytes, atNs) => {
-          this.note({ atNs, node, kind: 'marker', text: `${bytes.length} bytes` });
+          this.noteList.add({ atNs, node, kind: 'marker', text: `${bytes.length} bytes` });
         },
       },
     });
@@ -334,21 +305,24 @@ export class World {
   private planTarget(): PlanTarget {
     return {
       nodeCount: this.scenario.world.nodes.length,
-      crash: (node, atNs) => this.crash(node, atNs),
-      restart: (node, atNs) => this.restart(node, atNs),
-      pause: (node, untilNs, atNs) => this.pause(node, untilNs, atNs),
+      crash: (node, atNs) => this.lives.crash(node, atNs),
+      restart: (node, atNs) => this.lives.restart(node, atNs),
+      pause: (node, untilNs, atNs) => this.lives.pause(node, untilNs, atNs),
       cut: (pairs, atNs) => {
         this.network.cut(pairs);
-        this.note({ atNs, node: -1, kind: 'network', text: `cut ${this.describePairs(pairs)}` });
+        this.noteList.add({
+          atNs,
+          node: -1,
+          kind: 'network',
+          text: `cut ${this.describePairs(pairs)}`,
+        });
       },
       heal: (atNs) => {
         this.network.heal();
-        this.note({ atNs, node: -1, kind: 'network', text: 'heal' });
+        this.noteList.add({ atNs, node: -1, kind: 'network', text: 'heal' });
       },
       degrade: (action, atNs) => this.degrade(action, atNs),
-      crashedNodes: () => {
-        return this.lives.flatMap((life, index) => (life.status === 'crashed' ? [index] : []));
-      },
+      crashedNodes: () => this.lives.crashed(),
       schedulePlan: (atNs, index, phase) => {
         this.schedule(atNs, -1, -1, { kind: 'plan', index, phase });
       },
@@ -359,35 +333,13 @@ export class World {
   private endDue(): EndReason | null {
     const { until, limits } = this.scenario.plan;
     if (until === 'property' && (this.checker.failed || this.checker.settled)) return 'property';
-    if (until === 'stopped' && this.lives.every(({ status }) => hasStopped(status)))
-      return 'stopped';
+    if (until === 'stopped' && this.lives.allStopped) return 'stopped';
     if (this.quantumCount >= limits.quantaMax) return 'quanta';
     const nextNs = this.frontierNs();
-    if (this.queue.length === 0 && this.firstRunnable() < 0) return 'quiescence';
+    if (this.queue.length === 0 && this.lives.firstRunnable() < 0) return 'quiescence';
     if (nextNs < limits.virtualNsMax) return null;
     this.now = limits.virtualNsMax;
     return 'virtual-time';
-  }
-
-  /** The runnable guest with the least local time, then the least index; or -1. */
-  private firstRunnable(): number {
-    let first = -1;
-    let firstNs = Infinity;
-    for (const node of this.runnable) {
-      const { localNs } = this.lives[node] as NodeLife;
-      if (localNs > firstNs || (localNs === firstNs && node > first)) continue;
-      first = node;
-      firstNs = localNs;
-    }
-    return first;
-  }
-
-  private setStatus(node: number, status: NodeStatus): void {
-    const life = this.lives[node] as NodeLife;
-    const place = this.runnable.indexOf(node);
-    if (status === 'runnable' && place < 0) this.runnable.push(node);
-    else if (status !== 'runnable' && place >= 0) this.runnable.splice(place, 1);
-    life.status = status;
   }
 
   /**
@@ -396,10 +348,7 @@ export class World {
    * all guests stop at the whole multiples of QUANTUM_NS_MAX, where checkpoints are exact.
    */
   private horizonNs(node: number): VirtualNs {
-    let othersNs = Infinity;
-    for (const other of this.runnable) {
-      if (other !== node) othersNs = Math.min(othersNs, this.life(other).localNs);
-    }
+    const othersNs = this.lives.othersNs(node);
     const gridNs = (Math.floor(this.life(node).localNs / QUANTUM_NS_MAX) + 1) * QUANTUM_NS_MAX;
     return Math.min(
       gridNs,
@@ -410,7 +359,7 @@ export class World {
   }
 
   private resume(node: number): Step {
-    const life = this.lives[node] as NodeLife;
+    const life = this.lives.resumed(node);
     const port = this.ports[node] as NodePort;
     this.now = Math.max(this.now, life.localNs);
     port.nowNs = life.localNs;
@@ -418,7 +367,6 @@ export class World {
     assert(port.horizonNs > life.localNs, 'a guest is resumed before its horizon');
     this.running = node;
     this.quantumCount++;
-    life.wait = null;
     return { kind: 'resume', node, outcome: { reason: life.reason, atNs: life.localNs } };
   }
 
@@ -447,137 +395,25 @@ export class World {
     switch (payload.kind) {
       case 'network':
         this.network.handle(payload.event, atNs);
-        return this.wakeIfReady(consumer, atNs);
+        return this.lives.wakeIfReady(consumer, atNs);
       case 'deadline':
-        return this.deadline(consumer, atNs);
+        return this.lives.deadline(consumer, atNs);
       case 'start':
-        return this.start(consumer, atNs);
+        return this.lives.start(consumer, atNs);
       case 'plan': {
         const name = encodeUtf8(this.plan.eventName(payload.index));
         const phase = payload.phase === 'fire' ? 1 : 0;
-        this.events.append(this.kinds.plan, -1, atNs, digest32(name), phase);
+        this.events.append(this.planKind, -1, atNs, digest32(name), phase);
         this.plan.handle(payload.index, payload.phase, atNs);
         return;
       }
     }
   }
 
-  private start(node: number, atNs: VirtualNs): void {
-    const life = this.lives[node] as NodeLife;
-    if (isAlive(life.status)) return;
-    this.network.setUp(node, true);
-    const again = life.lives > 0;
-    Object.assign(life, { ...newLife(), lives: life.lives + 1, observedNs: life.observedNs });
-    this.setStatus(node, 'runnable');
-    life.localNs = atNs;
-    life.deadlineQueuedNs = -1;
-    this.pending.push({ kind: 'start', node });
-    this.events.append(this.kinds.start, node, atNs, life.lives, 0);
-    this.note({ atNs, node, kind: again ? 'restart' : 'start', text: again ? 'restart' : 'start' });
-  }
-
-  private wait(node: number, life: NodeLife, wait: Wait): void {
-    if (this.network.stack(node).isReady(wait.interests)) {
-      life.reason = 'ready';
-      return;
-    }
-    if (wait.deadlineNs !== null && wait.deadlineNs <= life.localNs) {
-      life.reason = 'deadline';
-      return;
-    }
-    this.setStatus(node, 'waiting');
-    life.wait = wait;
-    if (wait.deadlineNs !== null) this.queueDeadline(node, life, wait.deadlineNs);
-  }
-
-  /** One deadline event a node is enough: the earliest; it is queued again when it comes too early. */
-  private queueDeadline(node: number, life: NodeLife, atNs: VirtualNs): void {
-    if (life.deadlineQueuedNs >= 0 && life.deadlineQueuedNs <= atNs) return;
-    life.deadlineQueuedNs = atNs;
-    this.schedule(atNs, node, node, { kind: 'deadline' });
-  }
-
-  private deadline(node: number, atNs: VirtualNs): void {
-    const life = this.lives[node] as NodeLife;
-    if (life.deadlineQueuedNs !== atNs) return;
-    life.deadlineQueuedNs = -1;
-    const deadlineNs = life.wait?.deadlineNs ?? null;
-    if (life.status !== 'waiting' || deadlineNs === null) return;
-    if (deadlineNs > atNs) this.queueDeadline(node, life, deadlineNs);
-    else this.wake(node, 'deadline', atNs);
-  }
-
-  private wakeIfReady(node: number, atNs: VirtualNs): void {
-    const life = this.lives[node] as NodeLife;
-    if (life.status !== 'waiting' || life.wait === null) return;
-    if (this.network.stack(node).isReady(life.wait.interests)) this.wake(node, 'ready', atNs);
-  }
-
-  private wake(node: number, reason: 'ready' | 'deadline', atNs: VirtualNs): void {
-    const life = this.lives[node] as NodeLife;
-    this.setStatus(node, 'runnable');
-    life.reason = reason;
-    life.localNs = Math.max(life.localNs, atNs, life.pausedUntilNs);
-  }
-
-  private exit(node: number, life: NodeLife, code: number): void {
-    this.setStatus(node, 'exited');
-    life.exitCode = code;
-    this.endLife(node);
-    this.events.append(this.kinds.exit, node, life.localNs, 0, code);
-    this.note({ atNs: life.localNs, node, kind: 'exit', text: `exit ${code}` });
-    this.checker.exit(node, code, life.localNs);
-  }
-
-  private trap(node: number, life: NodeLife, code: string, message: string): void {
-    this.setStatus(node, 'trapped');
-    this.endLife(node);
-    this.events.append(this.kinds.trap, node, life.localNs, digest32(encodeUtf8(code)), 0);
-    this.note({ atNs: life.localNs, node, kind: 'trap', text: `${code}: ${message}` });
-    this.checker.trap(node, code, message, life.localNs);
-  }
-
-  /** The guest is gone of itself: its operating system closes its sockets and files. */
-  private endLife(node: number): void {
-    this.consoles.close(node, this.life(node).localNs);
-    this.network.stack(node).closeAll(this.life(node).localNs);
-    (this.files[node] as FileSystem).releaseAll();
-    this.pending.push({ kind: 'stop', node });
-  }
-
-  private crash(node: number, atNs: VirtualNs): void {
-    const life = this.lives[node] as NodeLife;
-    if (!isAlive(life.status)) return;
-    this.setStatus(node, 'crashed');
-    life.wait = null;
-    life.localNs = Math.max(life.localNs, atNs);
-    this.consoles.close(node, this.life(node).localNs);
-    this.network.setUp(node, false);
-    const stream = this.decisions.stream(`node/${this.nameOf(node)}/disk/crash`);
-    const files = this.files[node] as FileSystem;
-    files.crash((arity) => this.decisions.decide(stream, atNs, arity));
-    this.pending.push({ kind: 'stop', node });
-    this.events.append(this.kinds.crash, node, atNs, life.lives, 0);
-    this.note({ atNs, node, kind: 'crash', text: 'crash' });
-  }
-
-  private restart(node: number, atNs: VirtualNs): void {
-    if (!isAlive(this.life(node).status)) this.schedule(atNs, node, -1, { kind: 'start' });
-  }
-
-  private pause(node: number, untilNs: VirtualNs, atNs: VirtualNs): void {
-    const life = this.lives[node] as NodeLife;
-    if (!isAlive(life.status)) return;
-    life.pausedUntilNs = Math.max(life.pausedUntilNs, untilNs);
-    if (life.status === 'runnable') life.localNs = Math.max(life.localNs, untilNs);
-    this.events.append(this.kinds.pause, node, atNs, 0, untilNs - atNs);
-    this.note({ atNs, node, kind: 'pause', text: `pause for ${formatSpan(untilNs - atNs)}` });
-  }
-
   private degrade(action: Extract<ActionDef, { kind: 'degrade' }>, atNs: VirtualNs): void {
     this.network.degrade(action.nodes, action.loss, action.extraLatencyNs);
     const text = `degrade: loss ${action.loss} millionths, latency +${formatSpan(action.extraLatencyNs)}`;
-    this.note({ atNs, node: -1, kind: 'network', text });
+    this.noteList.add({ atNs, node: -1, kind: 'network', text });
   }
 
   private localNow(): VirtualNs {
@@ -591,9 +427,5 @@ export class World {
   private describePairs(pairs: readonly (readonly [number, number])[]): string {
     const shown = pairs.slice(0, 6).map(([from, to]) => `${this.nameOf(from)}→${this.nameOf(to)}`);
     return pairs.length > 6 ? `${shown.join(' ')} and ${pairs.length - 6} more` : shown.join(' ');
-  }
-
-  private note(note: Note): void {
-    if (this.noteList.length < NOTES_MAX) this.noteList.push(note);
   }
 }

@@ -1,0 +1,268 @@
+import { assert } from '../kernel/assert.ts';
+import type { Decisions } from '../kernel/decision.ts';
+import type { EventKind, EventLog } from '../kernel/event-log.ts';
+import type { Effect, Wait } from '../kernel/guest.ts';
+import { digest32 } from '../kernel/rolling-digest.ts';
+import { formatSpan, type VirtualNs } from '../kernel/units.ts';
+import { encodeUtf8 } from '../kernel/utf8.ts';
+import type { Network } from '../network/network.ts';
+import type { PropertyChecker } from '../property/checker.ts';
+import type { FileSystem } from '../storage/file-system.ts';
+import type { Consoles } from './consoles.ts';
+import { hasStopped, isAlive, newLife, type NodeLife, type NodeStatus } from './node-life.ts';
+import type { NoteList } from './notes.ts';
+import type { Step } from './step.ts';
+
+/** What the life of nodes touches of the world. */
+export interface LivesHost {
+  readonly names: readonly string[];
+  readonly decisions: Decisions;
+  readonly events: EventLog;
+  readonly network: Network;
+  readonly files: readonly FileSystem[];
+  readonly consoles: Consoles;
+  readonly checker: PropertyChecker;
+  readonly notes: NoteList;
+  /** Something the driver must do before the next boundary. */
+  readonly push: (step: Step) => void;
+  /** Queues an event of the node's own; the world gives it back to `start` or `deadline`. */
+  readonly schedule: (atNs: VirtualNs, node: number, kind: 'start' | 'deadline') => void;
+}
+
+interface LifeKinds {
+  readonly start: EventKind;
+  readonly exit: EventKind;
+  readonly trap: EventKind;
+  readonly crash: EventKind;
+  readonly pause: EventKind;
+}
+
+/** The lives of all nodes: who runs, who waits for what, and how a life begins and ends. */
+export class NodeLives {
+  private readonly host: LivesHost;
+  private readonly kinds: LifeKinds;
+  private lives: NodeLife[];
+  /** The nodes of status `runnable`, in no order: mostly few of many. */
+  private runnable: number[] = [];
+
+  constructor(host: LivesHost) {
+    this.host = host;
+    this.lives = host.names.map(() => newLife());
+    const { events } = host;
+    this.kinds = {
+      start: events.kind('guest/start'),
+      exit: events.kind('guest/exit'),
+      trap: events.kind('guest/trap'),
+      crash: events.kind('guest/crash'),
+      pause: events.kind('guest/pause'),
+    };
+  }
+
+  /** What is known of a node's guest. */
+  life(node: number): Readonly<NodeLife> {
+    return this.mutable(node);
+  }
+
+  /** Whether every node has run and none runs any more. */
+  get allStopped(): boolean {
+    return this.lives.every(({ status }) => hasStopped(status));
+  }
+
+  /** Nodes that crashed and have not been started again, in order. */
+  crashed(): readonly number[] {
+    return this.lives.flatMap(({ status }, node) => (status === 'crashed' ? [node] : []));
+  }
+
+  /** The runnable guest with the least local time, then the least index; or -1. */
+  firstRunnable(): number {
+    let first = -1;
+    let firstNs = Infinity;
+    for (const node of this.runnable) {
+      const { localNs } = this.lives[node] as NodeLife;
+      if (localNs > firstNs || (localNs === firstNs && node > first)) continue;
+      first = node;
+      firstNs = localNs;
+    }
+    return first;
+  }
+
+  /** The least local clock of the runnable guests other than this one. */
+  othersNs(node: number): VirtualNs {
+    let othersNs = Infinity;
+    for (const other of this.runnable) {
+      if (other !== node) othersNs = Math.min(othersNs, (this.lives[other] as NodeLife).localNs);
+    }
+    return othersNs;
+  }
+
+  /** The node's guest is about to be resumed: it waits for nothing any more. */
+  resumed(node: number): Readonly<NodeLife> {
+    const life = this.mutable(node);
+    life.wait = null;
+    return life;
+  }
+
+  /** What the resumed guest did, and the last time at which it looked at the world. */
+  apply(node: number, effect: Effect, observedNs: VirtualNs): void {
+    const life = this.mutable(node);
+    assert(effect.atNs >= life.localNs, "a guest's clock does not go back");
+    life.localNs = effect.atNs;
+    life.observedNs = observedNs;
+    switch (effect.kind) {
+      case 'preempted':
+        life.reason = 'continue';
+        return;
+      case 'wait':
+        return this.wait(node, life, effect.wait);
+      case 'exit':
+        return this.exit(node, life, effect.code);
+      case 'trap':
+        return this.trap(node, life, effect.code, effect.message);
+    }
+  }
+
+  start(node: number, atNs: VirtualNs): void {
+    const { network, events, notes } = this.host;
+    const life = this.mutable(node);
+    if (isAlive(life.status)) return;
+    network.setUp(node, true);
+    const again = life.lives > 0;
+    Object.assign(life, { ...newLife(), lives: life.lives + 1, observedNs: life.observedNs });
+    this.setStatus(node, 'runnable');
+    life.localNs = atNs;
+    life.deadlineQueuedNs = -1;
+    this.host.push({ kind: 'start', node });
+    events.append(this.kinds.start, node, atNs, life.lives, 0);
+    notes.add({ atNs, node, kind: again ? 'restart' : 'start', text: again ? 'restart' : 'start' });
+  }
+
+  /** A deadline event has come: wakes the node if that is what it waits for. */
+  deadline(node: number, atNs: VirtualNs): void {
+    const life = this.mutable(node);
+    if (life.deadlineQueuedNs !== atNs) return;
+    life.deadlineQueuedNs = -1;
+    const deadlineNs = life.wait?.deadlineNs ?? null;
+    if (life.status !== 'waiting' || deadlineNs === null) return;
+    if (deadlineNs > atNs) this.queueDeadline(node, life, deadlineNs);
+    else this.wake(node, 'deadline', atNs);
+  }
+
+  wakeIfReady(node: number, atNs: VirtualNs): void {
+    const life = this.mutable(node);
+    if (life.status !== 'waiting' || life.wait === null) return;
+    if (this.host.network.stack(node).isReady(life.wait.interests)) this.wake(node, 'ready', atNs);
+  }
+
+  crash(node: number, atNs: VirtualNs): void {
+    const { names, network, decisions, events, notes } = this.host;
+    const life = this.mutable(node);
+    if (!isAlive(life.status)) return;
+    this.setStatus(node, 'crashed');
+    life.wait = null;
+    life.localNs = Math.max(life.localNs, atNs);
+    this.host.consoles.close(node, life.localNs);
+    network.setUp(node, false);
+    const stream = decisions.stream(`node/${names[node] ?? ''}/disk/crash`);
+    this.files(node).crash((arity) => decisions.decide(stream, atNs, arity));
+    this.host.push({ kind: 'stop', node });
+    events.append(this.kinds.crash, node, atNs, life.lives, 0);
+    notes.add({ atNs, node, kind: 'crash', text: 'crash' });
+  }
+
+  /** Starts a node that does not run, as an event of this time. */
+  restart(node: number, atNs: VirtualNs): void {
+    if (!isAlive(this.life(node).status)) this.host.schedule(atNs, node, 'start');
+  }
+
+  pause(node: number, untilNs: VirtualNs, atNs: VirtualNs): void {
+    const life = this.mutable(node);
+    if (!isAlive(life.status)) return;
+    life.pausedUntilNs = Math.max(life.pausedUntilNs, untilNs);
+    if (life.status === 'runnable') life.localNs = Math.max(life.localNs, untilNs);
+    this.host.events.append(this.kinds.pause, node, atNs, 0, untilNs - atNs);
+    const text = `pause for ${formatSpan(untilNs - atNs)}`;
+    this.host.notes.add({ atNs, node, kind: 'pause', text });
+  }
+
+  capture(): readonly NodeLife[] {
+    return this.lives.map((life) => ({ ...life }));
+  }
+
+  restore(state: readonly NodeLife[]): void {
+    this.lives = state.map((life) => ({ ...life }));
+    this.runnable = this.lives.flatMap(({ status }, node) => (status === 'runnable' ? [node] : []));
+  }
+
+  private mutable(node: number): NodeLife {
+    const life = this.lives[node];
+    assert(life !== undefined, 'the node exists');
+    return life;
+  }
+
+  private files(node: number): FileSystem {
+    return this.host.files[node] as FileSystem;
+  }
+
+  private setStatus(node: number, status: NodeStatus): void {
+    const life = this.mutable(node);
+    const place = this.runnable.indexOf(node);
+    if (status === 'runnable' && place < 0) this.runnable.push(node);
+    else if (status !== 'runnable' && place >= 0) this.runnable.splice(place, 1);
+    life.status = status;
+  }
+
+  private wait(node: number, life: NodeLife, wait: Wait): void {
+    if (this.host.network.stack(node).isReady(wait.interests)) {
+      life.reason = 'ready';
+      return;
+    }
+    if (wait.deadlineNs !== null && wait.deadlineNs <= life.localNs) {
+      life.reason = 'deadline';
+      return;
+    }
+    this.setStatus(node, 'waiting');
+    life.wait = wait;
+    if (wait.deadlineNs !== null) this.queueDeadline(node, life, wait.deadlineNs);
+  }
+
+  /** One deadline event a node is enough: the earliest; it is queued again when it comes too early. */
+  private queueDeadline(node: number, life: NodeLife, atNs: VirtualNs): void {
+    if (life.deadlineQueuedNs >= 0 && life.deadlineQueuedNs <= atNs) return;
+    life.deadlineQueuedNs = atNs;
+    this.host.schedule(atNs, node, 'deadline');
+  }
+
+  private wake(node: number, reason: 'ready' | 'deadline', atNs: VirtualNs): void {
+    const life = this.mutable(node);
+    this.setStatus(node, 'runnable');
+    life.reason = reason;
+    life.localNs = Math.max(life.localNs, atNs, life.pausedUntilNs);
+  }
+
+  private exit(node: number, life: NodeLife, code: number): void {
+    this.setStatus(node, 'exited');
+    life.exitCode = code;
+    this.endLife(node);
+    this.host.events.append(this.kinds.exit, node, life.localNs, 0, code);
+    this.host.notes.add({ atNs: life.localNs, node, kind: 'exit', text: `exit ${code}` });
+    this.host.checker.exit(node, code, life.localNs);
+  }
+
+  private trap(node: number, life: NodeLife, code: string, message: string): void {
+    const { events, notes, checker } = this.host;
+    this.setStatus(node, 'trapped');
+    this.endLife(node);
+    events.append(this.kinds.trap, node, life.localNs, digest32(encodeUtf8(code)), 0);
+    notes.add({ atNs: life.localNs, node, kind: 'trap', text: `${code}: ${message}` });
+    checker.trap(node, code, message, life.localNs);
+  }
+
+  /** The guest is gone of itself: its operating system closes its sockets and files. */
+  private endLife(node: number): void {
+    const { localNs } = this.life(node);
+    this.host.consoles.close(node, localNs);
+    this.host.network.stack(node).closeAll(localNs);
+    this.files(node).releaseAll();
+    this.host.push({ kind: 'stop', node });
+  }
+}
