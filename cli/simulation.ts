@@ -217,8 +217,10 @@ export class Simulation {
     this.stopReplay();
     this.world.restore(checkpoint.world);
     checkpoint.guests.forEach((image, node) => {
+      const guest = this.guests[node];
       if (image === null) this.drop(node);
-      else (this.guests[node] ??= this.make(node)).restore(image);
+      else if (guest === null || guest === undefined) this.guests[node] = this.make(node, image);
+      else guest.restore(image);
     });
     this.fingerprintList = checkpoint.fingerprints.slice();
     this.nextFingerprintNs = checkpoint.nextFingerprintNs;
@@ -334,7 +336,7 @@ export class Simulation {
     }
   }
 
-  private make(node: number): WasmGuest {
+  private make(node: number, from: GuestImage | null = null): WasmGuest {
     const { scenario, images, engine } = this.options;
     const def = scenario.world.nodes[node];
     assert(def !== undefined, 'a node that starts is defined');
@@ -350,7 +352,9 @@ export class Simulation {
     const program = engine.load(def.guest.image, image, def.memoryPagesMax);
     const port = this.world.ports[node];
     assert(port !== undefined, 'each node has a port');
-    return engine.spawn(program, port, def.nsPerThousandInstructions);
+    const { nsPerThousandInstructions } = def;
+    if (from !== null) return engine.fork(program, from, port, nsPerThousandInstructions);
+    return engine.spawn(program, port, nsPerThousandInstructions);
   }
 
   private drop(node: number): void {

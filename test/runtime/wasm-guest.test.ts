@@ -1,13 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import wabt from 'wabt';
 import type { Effect, Outcome } from '../../sim/index.ts';
-import type { HostContext } from '../../wasm/runtime/host-context.ts';
-import type { HostFunction, HostSet } from '../../wasm/runtime/host-set.ts';
-import { CodeStore } from '../../wasm/runtime/code-store.ts';
-import { prepareProgram } from '../../wasm/runtime/prepare.ts';
-import type { PreparedProgram } from '../../wasm/runtime/prepared.ts';
 import { WasmGuest } from '../../wasm/runtime/wasm-guest.ts';
 import { LonePort, runAlone } from '../support/lone-guest.ts';
+import { prepareText } from '../support/text-program.ts';
 
 /** A loop that mixes memory, sleeps, grows memory and logs; it stops in a nested call. */
 const SOURCE = `(module
@@ -61,65 +56,9 @@ const REFERENCES = `(module
       (local.set $k (i32.add (local.get $k) (i32.const 1)))
       (br_if $again (i32.lt_u (local.get $k) (i32.const 5))))))`;
 
-class TestHost implements HostSet {
-  readonly functions: readonly HostFunction[];
-  private count = 0;
-
-  constructor(context: HostContext) {
-    this.functions = [
-      (ns) => {
-        if (context.resumed === null) {
-          context.block({ deadlineNs: context.waitStartNs + Number(ns), interests: [] });
-          return 0n;
-        }
-        return BigInt(++this.count);
-      },
-      (value) => {
-        context.port.console(1, Buffer.from(`${String(value)} at ${context.localNs()}`));
-      },
-    ];
-  }
-
-  attach(): void {
-    return;
-  }
-
-  exitCode(): number {
-    return 0;
-  }
-
-  capture(): unknown {
-    return { count: this.count };
-  }
-
-  restore(state: unknown): void {
-    this.count = (state as { count: number }).count;
-  }
-}
-
-async function prepared(source: string): Promise<PreparedProgram> {
-  const { parseWat } = await wabt();
-  const binary = parseWat('test.wat', source).toBinary({}).buffer;
-  const imports = ['sleep', 'log'].flatMap((name, index) => {
-    if (!source.includes(`"host" "${name}"`)) return [];
-    return [{ module: 'host', name, target: { kind: 'host' as const, index } }];
-  });
-  return prepareProgram(
-    {
-      kind: 'preview1',
-      modules: [{ binary, sharedState: 'define', suspends: (from) => from === 'host', imports }],
-      entries: [{ module: 0, exportName: '_start', kind: 'main' }],
-      hostNames: ['sleep', 'log'],
-      makeHost: (context) => new TestHost(context),
-    },
-    16,
-    new CodeStore(null, []),
-  );
-}
-
 describe('a guest of WebAssembly', () => {
   it('runs the same, whatever the slices are', async () => {
-    const program = await prepared(SOURCE);
+    const program = await prepareText(SOURCE);
     const whole = new LonePort();
     const stops = runAlone(new WasmGuest(program, whole, 1000), whole);
     expect(stops.map((stop) => stop.kind)).toEqual([...Array<string>(6).fill('wait'), 'exit']);
@@ -137,7 +76,7 @@ describe('a guest of WebAssembly', () => {
     ['memory and frames', SOURCE],
     ['references', REFERENCES],
   ])('CR-101: goes on equally from an image of every stop: %s', async (_, source) => {
-    const program = await prepared(source);
+    const program = await prepareText(source);
     const whole = new LonePort();
     const stops = runAlone(new WasmGuest(program, whole, 1000), whole);
     const port = new LonePort();
@@ -173,7 +112,7 @@ describe('a guest of WebAssembly', () => {
   });
 
   it('counts time at the rate of its node', async () => {
-    const program = await prepared(SOURCE);
+    const program = await prepareText(SOURCE);
     const ends = [500, 1000, 3000].map((rate) => {
       const port = new LonePort();
       const stops = runAlone(new WasmGuest(program, port, rate), port);
@@ -194,7 +133,7 @@ describe('a guest of WebAssembly', () => {
     ];
     for (const [code, name] of cases) {
       const source = `(module (memory (export "memory") 1) (func $self (export "_start") ${code}))`;
-      const program = await prepared(source);
+      const program = await prepareText(source);
       const port = new LonePort();
       const stops = runAlone(new WasmGuest(program, port, 1000), port);
       expect(stops[0]).toMatchObject({ kind: 'trap', code: name });

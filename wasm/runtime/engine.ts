@@ -1,4 +1,4 @@
-import { sha256, SimError, type GuestPort } from '../../sim/index.ts';
+import { sha256, SimError, type GuestImage, type GuestPort } from '../../sim/index.ts';
 import { isComponent } from '../component/program.ts';
 import { componentProgram } from '../component/guest-program.ts';
 import { preview1Program } from '../preview1/program.ts';
@@ -53,5 +53,19 @@ export class WasmEngine {
   /** A fresh guest on a node's port. */
   spawn(program: PreparedProgram, port: GuestPort, nsPerThousandInstructions: number): WasmGuest {
     return new WasmGuest(program, port, nsPerThousandInstructions);
+  }
+
+  /**
+   * A guest that goes on from an image of the same program: what `restore` makes of a fresh guest.
+   * It takes over the instances of an earlier fork of the image where one has ended, and then
+   * copies only the pages that it wrote.
+   */
+  fork(
+    program: PreparedProgram,
+    image: GuestImage,
+    port: GuestPort,
+    nsPerThousandInstructions: number,
+  ): WasmGuest {
+    return new WasmGuest(program, port, nsPerThousandInstructions, image);
   }
 }

@@ -11,9 +11,8 @@ import { CONTROL, TRAP, type Layout } from '../instrument/layout.ts';
 import { GuestClock } from './guest-clock.ts';
 import type { HostContext, Resumed } from './host-context.ts';
 import type { HostSet } from './host-set.ts';
-import type { Linked } from './link.ts';
-import { PageTracker } from './pages.ts';
-import type { PreparedProgram } from './prepared.ts';
+import type { PageTracker } from './pages.ts';
+import type { PreparedProgram, Tracked } from './prepared.ts';
 import { trapCode } from './traps.ts';
 
 const RUNNING = 0;
@@ -59,14 +58,13 @@ export interface MachineState {
  */
 export class Machine implements HostContext {
   readonly port: GuestPort;
-  pages: PageTracker;
   readonly host: HostSet;
   resumed: Resumed = null;
   waitStartNs: VirtualNs = 0;
   private readonly program: PreparedProgram;
   private readonly layout: Layout;
   private readonly clock: GuestClock;
-  private linked: Linked | null = null;
+  private instances: Tracked;
   private control: Int32Array = new Int32Array(0);
   private view: DataView = new DataView(new ArrayBuffer(0));
   private guestBytes: Uint8Array = new Uint8Array(0);
@@ -80,28 +78,33 @@ export class Machine implements HostContext {
   private trapNumber = 0;
   private reentered = false;
 
-  constructor(program: PreparedProgram, port: GuestPort, nsPerThousandInstructions: number) {
+  constructor(
+    program: PreparedProgram,
+    instances: Tracked,
+    port: GuestPort,
+    nsPerThousandInstructions: number,
+  ) {
     this.program = program;
     this.layout = program.layout;
+    this.instances = instances;
     this.port = port;
     this.clock = new GuestClock(nsPerThousandInstructions);
-    this.pages = new PageTracker(program.layout, program.pristine());
     this.host = program.makeHost(this);
+    this.attach(instances);
   }
 
-  /** Moves the guest into linked instances. */
-  attach(linked: Linked): void {
-    this.linked = linked;
-    linked.slot.machine = this;
-    linked.slot.functions = this.host.functions;
-    this.pages = new PageTracker(this.layout, this.program.pristine());
+  /** Moves the guest into other instances. */
+  attach(instances: Tracked): void {
+    this.instances = instances;
+    instances.slot.machine = this;
+    instances.slot.functions = this.host.functions;
     this.refresh();
-    this.host.attach(linked.instances);
+    this.host.attach(instances.instances);
   }
 
-  get instances(): Linked {
-    assert(this.linked !== null, 'the machine has instances');
-    return this.linked;
+  /** What changed in the guest's memory. */
+  get pages(): PageTracker {
+    return this.instances.pages;
   }
 
   /** Instructions executed since the guest's start. */
@@ -297,8 +300,8 @@ export class Machine implements HostContext {
 
   /** Points all views at the memory's present buffer. */
   refresh(): void {
-    const { buffer } = this.instances.memory;
     const { layout } = this;
+    const { buffer } = this.instances.memory;
     this.control = new Int32Array(buffer, layout.controlBase, 4);
     this.view = new DataView(buffer, layout.guestBaseBytes);
     this.guestBytes = new Uint8Array(buffer, layout.guestBaseBytes);

@@ -32,9 +32,53 @@ export class PristineMemory {
 /** Pages that differ from the pristine memory. Never changed once made. */
 export type Overlay = ReadonlyMap<number, Uint8Array>;
 
+/** The memory of a fresh guest. */
+export const PRISTINE: Overlay = new Map();
+
+/** A set of page numbers below a bound: a flag for each page, and a list of those that are in. */
+class PageSet {
+  private flags = new Uint8Array(0);
+  private members = new Int32Array(0);
+  private size = 0;
+
+  get count(): number {
+    return this.size;
+  }
+
+  /** Makes room for pages below `bound`. */
+  widen(bound: number): void {
+    if (bound <= this.flags.length) return;
+    const { flags, members } = this;
+    this.flags = new Uint8Array(bound);
+    this.flags.set(flags);
+    this.members = new Int32Array(bound);
+    this.members.set(members);
+  }
+
+  has(page: number): boolean {
+    return this.flags[page] === 1;
+  }
+
+  add(page: number): void {
+    if (this.flags[page] === 1) return;
+    this.flags[page] = 1;
+    this.members[this.size++] = page;
+  }
+
+  /** The member at a place of the order in which they came. */
+  at(index: number): number {
+    return this.members[index] as number;
+  }
+
+  clear(): void {
+    for (let index = 0; index < this.size; index++) this.flags[this.at(index)] = 0;
+    this.size = 0;
+  }
+}
+
 /**
- * Follows which pages of a guest's memory changed, so that saving, restoring and digesting cost
- * what changed and not what there is.
+ * Follows which pages of a memory changed, so that saving, restoring and digesting cost what
+ * changed and not what there is. It stays with the instances when they go from guest to guest.
  */
 export class PageTracker {
   private readonly layout: Layout;
@@ -43,25 +87,42 @@ export class PageTracker {
   private map: Uint8Array = ZERO_PAGE;
   private words: Int32Array = new Int32Array(0);
   /** What memory was equal to when the pages in `changed` had not changed. */
-  private synced: Overlay = new Map();
-  private readonly changed = new Set<number>();
-  private readonly undigested = new Set<number>();
+  private synced: Overlay = PRISTINE;
+  private readonly changed = new PageSet();
+  /** Pages whose first bytes a store in the page before may have reached unmarked. */
+  private readonly spilled = new PageSet();
+  private readonly undigested = new PageSet();
   private readonly contributions = new Map<number, readonly [number, number]>();
   private readonly scratch = new RollingDigest();
   private sumLow = 0;
   private sumHigh = 0;
 
-  constructor(layout: Layout, pristine: PristineMemory) {
+  /** Of a memory that is pristine now. */
+  constructor(layout: Layout, pristine: PristineMemory, buffer: ArrayBuffer) {
     this.layout = layout;
     this.pristine = pristine;
+    this.attach(buffer);
+  }
+
+  /** The memory's size as the guest sees it. */
+  get byteCount(): number {
+    return this.memory.length;
+  }
+
+  /** Whether memory was last equal to this very overlay: restoring it costs what changed since. */
+  isNear(overlay: Overlay): boolean {
+    return this.synced === overlay;
   }
 
   /** Points the tracker at the memory's present buffer: after linking and after growth. */
   attach(buffer: ArrayBuffer): void {
     const { layout } = this;
+    if (this.memory.buffer === buffer) return;
     this.memory = new Uint8Array(buffer, layout.guestBaseBytes);
     this.map = new Uint8Array(buffer, layout.dirtyMapBase, layout.dirtyMapBytes);
     this.words = new Int32Array(buffer, layout.dirtyMapBase, layout.dirtyMapBytes >> 2);
+    const pageCount = this.memory.length / PAGE_BYTES;
+    for (const set of [this.changed, this.spilled, this.undigested]) set.widen(pageCount);
   }
 
   /** Marks what the host wrote. */
@@ -74,13 +135,16 @@ export class PageTracker {
   /** The present memory as an overlay over the pristine one. */
   capture(): Overlay {
     this.collect();
-    if (this.changed.size === 0) return this.synced;
+    this.examineSpilled();
+    const { changed } = this;
+    if (changed.count === 0) return this.synced;
     const overlay = new Map(this.synced);
-    for (const page of this.changed) {
+    for (let index = 0; index < changed.count; index++) {
+      const page = changed.at(index);
       const from = page * PAGE_BYTES;
       overlay.set(page, this.memory.slice(from, from + PAGE_BYTES));
     }
-    this.changed.clear();
+    changed.clear();
     this.synced = overlay;
     return overlay;
   }
@@ -89,51 +153,75 @@ export class PageTracker {
   restore(overlay: Overlay): void {
     this.collect();
     if (overlay !== this.synced) this.addDifferences(overlay);
-    for (const page of this.changed) {
-      this.memory.set(overlay.get(page) ?? this.pristine.page(page), page * PAGE_BYTES);
-      this.undigested.add(page);
+    const { changed, spilled, undigested, memory } = this;
+    for (let index = 0; index < changed.count; index++) {
+      const page = changed.at(index);
+      memory.set(overlay.get(page) ?? this.pristine.page(page), page * PAGE_BYTES);
+      undigested.add(page);
     }
-    this.changed.clear();
+    for (let index = 0; index < spilled.count; index++) {
+      const page = spilled.at(index);
+      if (!changed.has(page)) this.restoreSpill(page, overlay.get(page));
+    }
+    changed.clear();
+    spilled.clear();
     this.synced = overlay;
   }
 
   /** Feeds the digest of all of memory: a function of its content only. */
   digest(into: RollingDigest): void {
     this.collect();
-    for (const page of this.undigested) this.updateContribution(page);
-    this.undigested.clear();
+    this.examineSpilled();
+    const { undigested } = this;
+    for (let index = 0; index < undigested.count; index++) {
+      this.updateContribution(undigested.at(index));
+    }
+    undigested.clear();
     into.updateInteger(this.sumLow >>> 0);
     into.updateInteger(this.sumHigh >>> 0);
   }
 
   /** Takes the marks out of the dirty map. */
   private collect(): void {
-    const { words, map } = this;
-    const wordCount = (this.memory.length / PAGE_BYTES + 3) >> 2;
+    const { words, map, changed, spilled, undigested } = this;
+    const pageCount = this.memory.length / PAGE_BYTES;
+    const wordCount = (pageCount + 3) >> 2;
     for (let word = 0; word < wordCount; word++) {
       if (words[word] === 0) continue;
       for (let page = word * 4; page < word * 4 + 4; page++) {
         if (map[page] === 0) continue;
-        this.changed.add(page);
-        this.undigested.add(page);
-        this.collectSpill(page + 1);
+        changed.add(page);
+        undigested.add(page);
+        if (page + 1 < pageCount) spilled.add(page + 1);
       }
       words[word] = 0;
     }
   }
 
-  /** A store that starts in the page before may have reached this page's first bytes unmarked. */
-  private collectSpill(page: number): void {
-    if (this.map[page] === 1 || this.changed.has(page)) return;
-    const from = page * PAGE_BYTES;
-    if (from >= this.memory.length) return;
-    const before = this.synced.get(page) ?? this.pristine.page(page);
-    for (let index = 0; index < this.layout.dirtySpillBytes; index++) {
-      if (this.memory[from + index] === before[index]) continue;
-      this.changed.add(page);
-      this.undigested.add(page);
-      return;
+  /** Finds out which of the pages that a store may have reached unmarked it did reach. */
+  private examineSpilled(): void {
+    const { spilled, changed, undigested, memory } = this;
+    for (let index = 0; index < spilled.count; index++) {
+      const page = spilled.at(index);
+      if (changed.has(page)) continue;
+      const from = page * PAGE_BYTES;
+      const before = this.synced.get(page) ?? this.pristine.page(page);
+      for (let at = 0; at < this.layout.dirtySpillBytes; at++) {
+        if (memory[from + at] === before[at]) continue;
+        changed.add(page);
+        undigested.add(page);
+        break;
+      }
     }
+    spilled.clear();
+  }
+
+  /**
+   * Copying the first bytes costs less than comparing them. The page is then as it was when it was
+   * last digested, or it has been noted as undigested since.
+   */
+  private restoreSpill(page: number, bytes: Uint8Array = this.pristine.page(page)): void {
+    this.memory.set(bytes.subarray(0, this.layout.dirtySpillBytes), page * PAGE_BYTES);
   }
 
   private addDifferences(overlay: Overlay): void {

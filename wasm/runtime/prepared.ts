@@ -2,11 +2,18 @@ import { CONTROL, type Layout } from '../instrument/layout.ts';
 import type { HostContext } from './host-context.ts';
 import type { HostSet } from './host-set.ts';
 import { link, type Linked, type PreparedModule } from './link.ts';
-import { PristineMemory } from './pages.ts';
+import { PageTracker, PristineMemory, type Overlay } from './pages.ts';
 import type { GuestProgram, ProgramEntry } from './program.ts';
 
 /** How many linked instances wait for the next guest: memories are scarce (13,086 a process). */
 export const POOL_LENGTH_MAX = 64;
+/** How many bytes of memory those have together at most; one of any size may always wait. */
+export const POOL_BYTES_MAX = 2 ** 30;
+
+/** Linked instances with what is known of their memory's content. */
+export interface Tracked extends Linked {
+  readonly pages: PageTracker;
+}
 
 /** A program that is instrumented and compiled, with a pool of fresh linked instances. */
 export class PreparedProgram {
@@ -16,7 +23,9 @@ export class PreparedProgram {
   /** The bytes of the control area that an image keeps: words, segment flags, globals. */
   readonly controlBytes: number;
   private readonly program: GuestProgram;
-  private readonly pool: Linked[] = [];
+  /** The last to come back is the last. */
+  private pool: Tracked[] = [];
+  private poolBytes = 0;
   private pristineMemory: PristineMemory | null = null;
   private pristineArea: Uint8Array = new Uint8Array(0);
 
@@ -41,42 +50,67 @@ export class PreparedProgram {
     return this.program.makeHost(context);
   }
 
-  /** Memory as it is right after linking. */
-  pristine(): PristineMemory {
-    if (this.pristineMemory === null) this.pool.push(this.linkFirst());
-    return this.pristineMemory as PristineMemory;
-  }
-
   /** The control area as it is right after linking, globals saved. Not to be written. */
   pristineControl(): Uint8Array {
     this.pristine();
     return this.pristineArea;
   }
 
-  /** Linked instances in the pristine state. */
-  acquire(): Linked {
-    this.pristine();
-    return this.pool.pop() ?? link(this.modules);
+  /**
+   * Instances for a guest whose memory is to become `overlay`, of `byteCount` bytes. They hold what
+   * an earlier guest left, best one that was forked from the same image, and no more memory than
+   * wanted: the caller restores memory, control area and size.
+   */
+  acquire(overlay: Overlay, byteCount: number): Tracked {
+    const pristine = this.pristine();
+    const { pool } = this;
+    let best = -1;
+    for (let index = pool.length - 1; index >= 0; index--) {
+      const { pages } = pool[index] as Tracked;
+      if (pages.byteCount > byteCount) continue;
+      if (best < 0) best = index;
+      if (!pages.isNear(overlay)) continue;
+      best = index;
+      break;
+    }
+    if (best < 0) return this.track(link(this.modules), pristine);
+    const [taken] = pool.splice(best, 1) as [Tracked];
+    this.poolBytes -= taken.pages.byteCount;
+    return taken;
   }
 
-  /** Takes instances back. The caller has brought them to the pristine state, size included. */
-  release(linked: Linked): void {
-    linked.slot.machine = null;
-    linked.slot.functions = [];
-    if (this.pool.length < POOL_LENGTH_MAX) this.pool.push(linked);
+  /** Takes instances back, as their guest left them. */
+  release(instances: Tracked): void {
+    instances.slot.machine = null;
+    instances.slot.functions = [];
+    instances.pages.attach(instances.memory.buffer);
+    this.pool.push(instances);
+    this.poolBytes += instances.pages.byteCount;
+    while (this.pool.length > POOL_LENGTH_MAX || this.poolBytes > POOL_BYTES_MAX) {
+      if (this.pool.length === 1) return;
+      const [oldest] = this.pool.splice(0, 1) as [Tracked];
+      this.poolBytes -= oldest.pages.byteCount;
+    }
   }
 
-  private linkFirst(): Linked {
+  /** Memory as it is right after linking. */
+  private pristine(): PristineMemory {
+    if (this.pristineMemory !== null) return this.pristineMemory;
     const linked = link(this.modules);
     saveGlobals(linked);
     const { buffer } = linked.memory;
-    this.pristineMemory = new PristineMemory(
-      new Uint8Array(buffer, this.layout.guestBaseBytes).slice(),
-    );
+    const pristine = new PristineMemory(new Uint8Array(buffer, this.layout.guestBaseBytes).slice());
     const area = new Uint8Array(buffer, this.layout.controlBase, this.controlBytes).slice();
     new Int32Array(area.buffer)[CONTROL.fuel] = 0;
     this.pristineArea = area;
-    return linked;
+    this.pristineMemory = pristine;
+    this.release(this.track(linked, pristine));
+    return pristine;
+  }
+
+  private track(linked: Linked, pristine: PristineMemory): Tracked {
+    const pages = new PageTracker(this.layout, pristine, linked.memory.buffer);
+    return { ...linked, pages };
   }
 }
 

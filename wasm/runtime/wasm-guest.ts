@@ -9,9 +9,9 @@ import {
   type Outcome,
 } from '../../sim/index.ts';
 import { CONTROL } from '../instrument/layout.ts';
-import type { Linked } from './link.ts';
 import { Machine, type MachineState } from './machine.ts';
-import { loadGlobals, saveGlobals, type PreparedProgram } from './prepared.ts';
+import { PRISTINE } from './pages.ts';
+import { loadGlobals, saveGlobals, type PreparedProgram, type Tracked } from './prepared.ts';
 import {
   captureReferences,
   keepsReferences,
@@ -22,7 +22,7 @@ import {
 const IMAGE_KIND = 'wasm';
 const IMAGE_VERSION = 1;
 const WASM_PAGE_BYTES = 65536;
-const PRISTINE: ReadonlyMap<number, Uint8Array> = new Map();
+const NO_FRAMES = new Uint8Array(0);
 
 /** What an image holds besides pages, as canonical plain data. */
 export interface WasmGuestState {
@@ -41,14 +41,29 @@ export interface WasmGuestState {
 export class WasmGuest implements Guest {
   private readonly program: PreparedProgram;
   private readonly machine: Machine;
-  private linked: Linked;
+  private linked: Tracked;
   private disposed = false;
 
-  constructor(program: PreparedProgram, port: GuestPort, nsPerThousandInstructions: number) {
+  /** A guest as `image` has it, which is of this program; without one a fresh guest. */
+  constructor(
+    program: PreparedProgram,
+    port: GuestPort,
+    nsPerThousandInstructions: number,
+    image: GuestImage | null = null,
+  ) {
     this.program = program;
-    this.machine = new Machine(program, port, nsPerThousandInstructions);
-    this.linked = program.acquire();
-    this.machine.attach(this.linked);
+    const guestPages =
+      image === null
+        ? program.layout.memory.guestPagesMin
+        : (image.state as WasmGuestState).guestPages;
+    this.linked = program.acquire(image?.pages ?? PRISTINE, guestPages * WASM_PAGE_BYTES);
+    this.machine = new Machine(program, this.linked, port, nsPerThousandInstructions);
+    if (image === null) {
+      this.machine.pages.restore(PRISTINE);
+      this.restoreControl(program.pristineControl(), NO_FRAMES);
+    } else {
+      this.restore(image);
+    }
   }
 
   /** Instructions executed since the start. */
@@ -69,7 +84,7 @@ export class WasmGuest implements Guest {
   restore(image: GuestImage): void {
     assert(image.kind === IMAGE_KIND && image.version === IMAGE_VERSION, 'an image of this kind');
     const state = image.state as WasmGuestState;
-    this.fitMemory(state.guestPages);
+    this.fitMemory(state.guestPages, image.pages);
     this.machine.pages.restore(image.pages);
     this.restoreControl(state.control, state.frames);
     restoreReferences(this.program.modules, this.linked, state.references);
@@ -125,10 +140,10 @@ export class WasmGuest implements Guest {
   }
 
   /** Memory grows but never shrinks: an image with less memory moves to other instances. */
-  private fitMemory(guestPages: number): void {
+  private fitMemory(guestPages: number, overlay: GuestImage['pages']): void {
     if (this.guestPages() > guestPages) {
       this.giveBack();
-      this.linked = this.program.acquire();
+      this.linked = this.program.acquire(overlay, guestPages * WASM_PAGE_BYTES);
       this.machine.attach(this.linked);
     }
     const missing = guestPages - this.guestPages();
@@ -138,13 +153,10 @@ export class WasmGuest implements Guest {
     this.machine.refresh();
   }
 
-  /** Instances that did not grow go back to the pool, made pristine; others are dropped. */
+  /** Instances go back to the pool as they are; those with references of a guest are dropped. */
   private giveBack(): void {
     const { program, linked } = this;
-    if (this.guestPages() !== program.layout.memory.guestPagesMin) return;
     if (program.modules.some(({ layout }) => keepsReferences(layout))) return;
-    this.machine.pages.restore(PRISTINE);
-    this.restoreControl(program.pristineControl(), new Uint8Array(0));
     program.release(linked);
   }
 }
