@@ -59,11 +59,11 @@ async function measureJob(job: Job): Promise<readonly Figure[]> {
   const contender = (
     name: string,
     module: WebAssembly.Module,
-    layout: ReturnType<typeof instrument>['layout'] | null,
+    instrumented: ConstructorParameters<typeof SmallHost>[2],
   ): Contender => ({
     name,
     run: () => {
-      const host = new SmallHost(module, job.args, layout);
+      const host = new SmallHost(module, job.args, instrumented);
       host.run();
       outputs.set(name, host.output);
     },
@@ -80,7 +80,9 @@ async function measureJob(job: Job): Promise<readonly Figure[]> {
     );
     transformMs.push(performance.now() - start);
     growth = made.binary.length / binary.length;
-    contenders.push(contender(name, new WebAssembly.Module(made.binary), made.layout));
+    const suspends = options.suspend !== undefined;
+    const module = new WebAssembly.Module(made.binary);
+    contenders.push(contender(name, module, { layout: made.layout, suspends }));
   }
   const timings = interleave(contenders, ROUNDS);
   for (const [name, output] of outputs) {

@@ -14,6 +14,7 @@ export class SmallHost {
   private readonly args: readonly string[];
   private readonly layout: Layout | null;
   private readonly base: number;
+  private readonly suspends: boolean;
   private readonly exports: Readonly<Record<string, unknown>>;
   private readonly memory: WebAssembly.Memory;
   private view = new DataView(new ArrayBuffer(0));
@@ -21,7 +22,14 @@ export class SmallHost {
   private nowNs = 1_000_000_000n;
   private random = 12345;
 
-  constructor(module: WebAssembly.Module, args: readonly string[], layout: Layout | null) {
+  /** `suspends`: whether the module was instrumented so that its waits suspend it. */
+  constructor(
+    module: WebAssembly.Module,
+    args: readonly string[],
+    instrumented: { readonly layout: Layout; readonly suspends: boolean } | null,
+  ) {
+    const layout = instrumented?.layout ?? null;
+    this.suspends = instrumented?.suspends ?? false;
     this.args = args;
     this.layout = layout;
     this.base = layout?.guestBaseBytes ?? 0;
@@ -69,7 +77,7 @@ export class SmallHost {
         continue;
       }
       const call = functions.get(name);
-      const suspends = name === 'poll_oneoff' && this.layout !== null;
+      const suspends = name === 'poll_oneoff' && this.suspends;
       if (call === undefined) group[name] = () => 52;
       else group[name] = suspends ? this.suspending(call) : call;
     }

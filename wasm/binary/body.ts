@@ -32,6 +32,8 @@ export class Body {
   consumer = new Int32Array(1024);
   /** Stores: the instruction that made the address. */
   producer = new Int32Array(1024);
+  /** Of jumps that were made shorter: units of the instructions that they pass over. */
+  skipped = new Uint8Array(1024);
   /** Of block-like instructions: `a` is an index into this. */
   blockTypes: FunctionType[] = [];
   /** Labels of br_table and clauses of try_table: `a` is the first, `b` the count. */
@@ -73,6 +75,7 @@ export class Body {
     this.snapshot = copyInto(new Int32Array(size), this.snapshot);
     this.consumer = copyInto(new Int32Array(size), this.consumer);
     this.producer = copyInto(new Int32Array(size), this.producer);
+    this.skipped = copyInto(new Uint8Array(size), this.skipped);
   }
 
   blockType(index: number): FunctionType {

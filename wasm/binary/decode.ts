@@ -95,6 +95,7 @@ export class BodyDecoder {
     body.snapshot[index] = -1;
     body.consumer[index] = -1;
     body.producer[index] = -1;
+    body.skipped[index] = 0;
     return index;
   }
 

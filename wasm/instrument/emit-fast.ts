@@ -115,6 +115,8 @@ export class FastEmitter extends Emitter {
         this.chargeAfter(index);
         return;
       case OP.br:
+        code.opIndex(OP.br, body.a[index]);
+        return;
       case OP.brIf:
       case OP.brTable:
         this.raw(index);

@@ -173,6 +173,7 @@ class BlockBuilder {
         this.start(index);
         return;
       case OP.br:
+        this.blocks[this.blocks.length - 1].cost += body.skipped[index];
         this.finish(END.branch, this.forward(body.peer[index]));
         return;
       case OP.brIf:

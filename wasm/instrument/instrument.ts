@@ -46,6 +46,7 @@ import {
   writeTypes,
   type OutputExport,
 } from './sections.ts';
+import { shortenJumps } from './shorten-jumps.ts';
 import { addThunks } from './thunks.ts';
 import { transformFunction } from './transform-function.ts';
 
@@ -193,6 +194,7 @@ class Assembly {
       const hot = plan.hot.functions[index] === 1;
       const { type } = module.functions[index];
       const body = decoder.decode(range, type, hot);
+      shortenJumps(body);
       const done = transformFunction(plan, body, { index, slot: this.slow.length });
       this.siteCount += done.siteCount;
       this.frameBytesMax = Math.max(this.frameBytesMax, done.frameBytesMax);

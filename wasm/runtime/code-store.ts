@@ -2,7 +2,7 @@ import { decodeCanonical, encodeCanonical, sha256 } from '../../sim/index.ts';
 import { functionImports } from '../binary/imports.ts';
 import { instrument } from '../instrument/index.ts';
 import type { Layout } from '../instrument/layout.ts';
-import type { InstrumentOptions } from '../instrument/options.ts';
+import { CODE_VERSION, type InstrumentOptions } from '../instrument/options.ts';
 import type { ProgramModule } from './program.ts';
 
 /** Keeps instrumented code between processes. What it returns is checked; it may forget. */
@@ -44,7 +44,9 @@ export class CodeStore {
     const suspending = functionImports(module.binary).map((each) => {
       return module.suspends(each.module, each.name);
     });
-    const key = sha256(encodeCanonical([sha256(module.binary), { ...options }, suspending]));
+    const key = sha256(
+      encodeCanonical([CODE_VERSION, sha256(module.binary), { ...options }, suspending]),
+    );
     let code = this.codes.get(key);
     if (code === undefined) {
       const { binary, layout } = this.cached(key) ?? this.make(key, module, options);
