@@ -1,3 +1,5 @@
+import { createInterface } from 'node:readline';
+
 /** Where a command writes; `isTerminal` decides on colours, tables and progress. */
 export interface Sink {
   write(text: string): void;
@@ -14,6 +16,8 @@ export interface Host {
   readonly cwd: string;
   /** How somebody calls this program again, as a shell would read it: `sim`, `npx sim`. */
   readonly command: string;
+  /** The lines of the standard input, as they come. */
+  lines(): AsyncIterable<string>;
 }
 
 /** The host of this process. */
@@ -24,6 +28,7 @@ export function processHost(): Host {
     env: process.env,
     cwd: process.cwd(),
     command: commandName(process.argv[1] ?? 'sim'),
+    lines: () => createInterface({ input: process.stdin, crlfDelay: Infinity }),
   };
 }
 

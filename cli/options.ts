@@ -98,6 +98,8 @@ export const COMMANDS = {
       out: OUT,
       thin: THIN,
       full: FULL,
+      interactive: { kind: 'flag', help: 'wait at the start for commands on the standard input' },
+      watch: { kind: 'flag', help: 'with --interactive, say now and then how far the run is' },
       dry: { kind: 'flag', help: 'check the scenario and print its ids, but do not run it' },
     },
     examples: ['sim run', 'sim run raft --seed 7', 'sim run cluster.toml --runs 1000 --jobs 4'],

@@ -4,6 +4,8 @@ import type { GlobalOptions } from './options.ts';
 
 export type Format = 'table' | 'jsonl' | 'json';
 export type Colors = ReturnType<typeof createColors>;
+/** What an output uses of its host. */
+export type OutputHost = Pick<Host, 'stdout' | 'stderr' | 'env'>;
 
 /** A record of a command's result; its keys are in small letters with underscores. */
 export type OutputRecord = Readonly<Record<string, unknown>> & { readonly type: string };
@@ -16,14 +18,14 @@ export class Output {
   readonly format: Format;
   readonly colors: Colors;
   readonly columns: number;
-  private readonly host: Host;
+  private readonly host: OutputHost;
   private readonly quiet: boolean;
   private readonly verbose: boolean;
   /** As errors: text for people, unless somebody asked for records. */
   private readonly warnsInText: boolean;
   private readonly records: OutputRecord[] = [];
 
-  constructor(host: Host, globals: Pick<GlobalOptions, 'format' | 'quiet' | 'verbose'>) {
+  constructor(host: OutputHost, globals: Pick<GlobalOptions, 'format' | 'quiet' | 'verbose'>) {
     this.host = host;
     this.format = globals.format ?? (host.stdout.isTerminal ? 'table' : 'jsonl');
     this.warnsInText = globals.format === undefined || globals.format === 'table';
@@ -80,7 +82,7 @@ function jsonValue(_key: string, value: unknown): unknown {
 }
 
 /** NO_COLOR (no-color.org): any value but the empty one; FORCE_COLOR for pipes. */
-function wantsColor(host: Host): boolean {
+function wantsColor(host: OutputHost): boolean {
   if ((host.env['NO_COLOR'] ?? '') !== '') return false;
   if ((host.env['FORCE_COLOR'] ?? '') !== '') return true;
   return host.stdout.isTerminal && host.env['TERM'] !== 'dumb';

@@ -92,21 +92,7 @@ export function runToEnd(request: RunRequest): RunRecord {
     if (request.from !== undefined) leaveCheckpoint(simulation, request.from);
     if (request.answers !== undefined) simulation.answerFrom(request.answers);
     simulation.runUntil(request.stop ?? {});
-    const saved = request.saveOn === undefined || request.saveOn === 'never';
-    const checkpoint = saved ? null : simulation.capture();
-    const result = simulation.finish();
-    const wanted = request.saveOn === 'always' || result.verdict !== 'pass';
-    return {
-      scenario,
-      outcome: outcomeOf(result),
-      schedule: result.schedule,
-      events: result.events,
-      fingerprints: result.fingerprints,
-      notes: result.notes,
-      checkpoint: wanted ? checkpoint : null,
-      unreached: simulation.unreachedOverrides(),
-      error: null,
-    };
+    return recordOf(scenario, simulation, request.saveOn);
   } catch (error) {
     if (!(error instanceof SimError) || error.code === 'verdict/divergence') throw error;
     if (isHostTrouble(error)) throw error;
@@ -114,6 +100,28 @@ export function runToEnd(request: RunRequest): RunRecord {
   } finally {
     simulation.dispose();
   }
+}
+
+/** The record of a run that has ended, or goes no further. */
+export function recordOf(
+  scenario: ScenarioDef,
+  simulation: Simulation,
+  saveOn: RunRequest['saveOn'] = 'never',
+): RunRecord {
+  const checkpoint = saveOn === 'never' ? null : simulation.capture();
+  const result = simulation.finish();
+  const wanted = saveOn === 'always' || result.verdict !== 'pass';
+  return {
+    scenario,
+    outcome: outcomeOf(result),
+    schedule: result.schedule,
+    events: result.events,
+    fingerprints: result.fingerprints,
+    notes: result.notes,
+    checkpoint: wanted ? checkpoint : null,
+    unreached: simulation.unreachedOverrides(),
+    error: null,
+  };
 }
 
 /** Goes to a checkpoint; damage that only restoring shows becomes `bundle/checkpoint`. */

@@ -1,10 +1,16 @@
-import { formatTime, scenarioIds } from '../sim/index.ts';
+import { formatTime, scenarioIds, type ScenarioDef } from '../sim/index.ts';
 import { groupDigits, layOut } from './columns.ts';
 import type { Context } from './context.ts';
 import { shellQuote } from './host.ts';
 import { exitCodeOfRun, type RunRecord } from './record.ts';
 import type { ChosenSeed } from './seed.ts';
-import { mergeTimeline, printable, sayTimeline, type ConsoleCollector } from './timeline.ts';
+import {
+  mergeTimeline,
+  printable,
+  sayTimeline,
+  type ConsoleCollector,
+  type TimelineRow,
+} from './timeline.ts';
 
 /** What stands at the head of a run. */
 export function announceRun(
@@ -39,24 +45,34 @@ export function reportTimeline(
 ): void {
   const { output } = options.context;
   collector.close();
-  const nodes = record.scenario.world.nodes.map((node) => node.name);
   const rows = mergeTimeline(collector.rows, record.notes);
+  output.say('');
+  reportRows(rows, record.scenario, options);
+  output.say('');
+  if (collector.lost > 0) output.warn(`${collector.lost} more console lines were not kept`);
+}
+
+/** Rows of a timeline: a picture for people, records for programs. */
+export function reportRows(
+  rows: readonly TimelineRow[],
+  scenario: ScenarioDef,
+  options: { readonly full: boolean; readonly context: Context },
+): void {
+  const { output } = options.context;
+  const nodes = scenario.world.nodes.map((node) => node.name);
   if (output.speaks) {
-    output.say('');
-    const patterns = tellingPatterns(record.scenario);
+    const patterns = tellingPatterns(scenario);
     sayTimeline(rows, { nodes, full: options.full, patterns, output });
-    output.say('');
   } else {
     for (const { atNs, node, kind, text } of rows) {
       const name = node < 0 ? null : (nodes[node] ?? null);
       output.record({ type: 'timeline', at_ns: atNs, node: name, kind, text });
     }
   }
-  if (collector.lost > 0) output.warn(`${collector.lost} more console lines were not kept`);
 }
 
 /** Patterns of lines that say something rare; those of `agree` are about most lines. */
-function tellingPatterns({ properties }: RunRecord['scenario']): readonly string[] {
+function tellingPatterns({ properties }: ScenarioDef): readonly string[] {
   return properties.flatMap((property) => {
     return 'console' in property && property.kind !== 'agree' ? [property.console] : [];
   });

@@ -9,6 +9,7 @@ import {
   Replay,
   SimError,
   World,
+  type ActionDef,
   type DecisionSource,
   type EndReason,
   type Effect,
@@ -49,6 +50,10 @@ export interface StopAt {
   readonly property?: string;
   /** Some node has written a line in which this pattern matches. */
   readonly console?: string;
+  /** So many properties are decided. */
+  readonly decidedProperties?: number;
+  /** So many timers of guests have fired. */
+  readonly timers?: number;
 }
 
 /** The whole world at a boundary: plain data and guest pages. */
@@ -177,6 +182,27 @@ export class Simulation {
     return this.world.endReason;
   }
 
+  /** How many properties are decided so far. */
+  get decidedPropertyCount(): number {
+    const { properties } = this.options.scenario;
+    return properties.filter(({ name }) => this.world.checker.decided(name)).length;
+  }
+
+  /** How many timers of guests have fired. */
+  get timerCount(): number {
+    return this.world.timerCount;
+  }
+
+  /** What has happened to nodes and network so far. */
+  get notes(): readonly Note[] {
+    return this.world.notes;
+  }
+
+  /** The properties' verdicts as they stand. */
+  properties(): readonly PropertyResult[] {
+    return this.world.results();
+  }
+
   /** Runs to the first boundary at which `stop` holds, or to the end of the run. */
   runUntil(stop: StopAt): 'stopped' | 'ended' {
     const pattern = stop.console === undefined ? null : compilePattern(stop.console);
@@ -247,6 +273,11 @@ export class Simulation {
     this.useSources();
   }
 
+  /** Does this to the world once everything that runs now has stopped: no part of any record. */
+  inject(action: ActionDef): void {
+    this.world.inject(action);
+  }
+
   /** Overrides that no decision has reached. */
   unreachedOverrides(): readonly string[] {
     return this.overrideSource?.unreached() ?? [];
@@ -286,7 +317,7 @@ export class Simulation {
       consoles: this.options.scenario.world.nodes.map(({ name }, node) => {
         return { node: name, bytes: (this.consoles[node] as ByteList).bytes() };
       }),
-      nodes: this.nodeResults(),
+      nodes: this.nodes(),
       notes: world.notes,
       lastDraw: world.lastDraw(),
     };
@@ -373,6 +404,9 @@ export class Simulation {
       (stop.events !== undefined && world.events.eventCount >= stop.events) ||
       (stop.decisions !== undefined && world.decisions.decisionCount >= stop.decisions) ||
       (stop.property !== undefined && world.checker.decided(stop.property)) ||
+      (stop.decidedProperties !== undefined &&
+        this.decidedPropertyCount >= stop.decidedProperties) ||
+      (stop.timers !== undefined && world.timerCount >= stop.timers) ||
       (this.watch?.seen ?? false)
     );
   }
@@ -414,7 +448,8 @@ export class Simulation {
     return describeDivergence(error.parting, this.recording, produced, names);
   }
 
-  private nodeResults(): readonly NodeResult[] {
+  /** How each node stands. */
+  nodes(): readonly NodeResult[] {
     return this.options.scenario.world.nodes.map(({ name }, node) => {
       const { status, exitCode, lives } = this.world.life(node);
       const alive = status === 'runnable' || status === 'waiting';

@@ -1,8 +1,9 @@
-import { scenarioIds } from '../../sim/index.ts';
+import { scenarioIds, SimError } from '../../sim/index.ts';
 import { bundleOfRun, writeBundle } from '../bundle-write.ts';
 import type { Context } from '../context.ts';
 import { makeEngine } from '../engine.ts';
 import type { OptionsOf } from '../options.ts';
+import { runInteractively } from '../interactive/run.ts';
 import { exitCodeOfRun, runToEnd } from '../record.ts';
 import { announceRun, reportEnd, reportOutcome, reportTimeline, sayPace } from '../run-output.ts';
 import { findScenario, withPlan } from '../scenario-input.ts';
@@ -27,10 +28,21 @@ export async function run(
     return 0;
   }
   context.store.putScenario(def, found.images);
+  if (options.interactive && options.runs !== undefined) {
+    throw new SimError({
+      code: 'usage/interactive',
+      message: '--interactive is about one run, --runs about many',
+      remedy: 'leave one of them out',
+    });
+  }
   if (options.runs !== undefined) {
     return runCampaign({ scenario, ...source, seed: chosen, options, context });
   }
   announceRun({ scenario }, chosen, context);
+  if (options.interactive) {
+    const { watch, out, thin } = options;
+    return runInteractively({ scenario, found, watch, out, thin, context });
+  }
   const { trace: tracePath } = context.globals;
   const trace =
     tracePath === undefined

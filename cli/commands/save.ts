@@ -11,6 +11,7 @@ import {
   type SavepointProof,
   type ScenarioDef,
 } from '../../sim/index.ts';
+import type { CompiledScenario } from '../../scenarios/index.ts';
 import { writeAtomically } from '../atomic-write.ts';
 import { packBundle } from '../bundle.ts';
 import type { Context } from '../context.ts';
@@ -36,20 +37,41 @@ export function run(args: readonly string[], options: OptionsOf<'save'>, context
       remedy: 'say where to stop, such as --at virtual-time=5s',
     });
   }
-  const selector = parseSelector(options.at);
   const found = findScenario(args[0], context);
   const chosen = chooseSeed(context, found.def.seed);
   const scenario = { ...found.def, seed: chosen.seed };
   context.store.putScenario(found.def, found.images);
+  context.output.say(`Seed: ${chosen.seed} (${chosen.source})`);
+  const { at, label, out, thin } = options;
+  writeSavepoint({ scenario, found, at, label, out, thin, context });
+  return 0;
+}
+
+export interface SavepointRequest {
+  /** Its seed is the run's. */
+  readonly scenario: ScenarioDef;
+  readonly found: CompiledScenario;
+  /** A boundary, as `parseSelector` reads it. */
+  readonly at: string;
+  readonly label?: string | undefined;
+  /** Where it goes; undefined chooses a name among the artefacts. */
+  readonly out: string | undefined;
+  readonly thin?: boolean;
+  readonly context: Context;
+}
+
+/** Runs from the start to the boundary, proves what it finds, and writes the savepoint. */
+export function writeSavepoint(request: SavepointRequest): void {
+  const { scenario, found, out, context } = request;
   const { output } = context;
-  output.say(`Seed: ${chosen.seed} (${chosen.source})`);
+  const selector = parseSelector(request.at);
   const engine = makeEngine(context.artifactDir);
-  const base = { scenario, seed: chosen.seed, images: found.images, engine };
+  const base = { scenario, seed: scenario.seed ?? 0, images: found.images, engine };
   const { checkpoint, outcome, frontierNs } = reach(base, selector, context);
   proveCheckpoint(base, selector, checkpoint);
   const proof = {
     selector: selector.text,
-    label: options.label ?? '',
+    label: request.label ?? '',
     frontierNs,
     quanta: outcome.quanta,
     decisionCount: outcome.decisionCount,
@@ -57,15 +79,15 @@ export function run(args: readonly string[], options: OptionsOf<'save'>, context
     decisionChain: outcome.decisionChain,
     eventChain: outcome.eventChain,
   };
-  const bytes = packSavepoint({ scenario, found, checkpoint, outcome, proof, thin: options.thin });
-  const place = options.out ?? join('savepoints', `${savepointName(scenario, selector)}.athanor`);
-  const path = options.out === undefined ? join(context.artifactDir, place) : context.path(place);
+  const thin = request.thin ?? false;
+  const bytes = packSavepoint({ scenario, found, checkpoint, outcome, proof, thin });
+  const place = out ?? join('savepoints', `${savepointName(scenario, selector)}.athanor`);
+  const path = out === undefined ? join(context.artifactDir, place) : context.path(place);
   writeAtomically(path, bytes);
   const { label, ...coordinates } = proof;
   output.record({ type: 'savepoint', path, label, ...coordinates });
   output.say(`saved at ${selector.text}: quantum ${proof.quanta}, event ${proof.eventCount}`);
   output.say(`savepoint  ${path}`);
-  return 0;
 }
 
 function savepointName(scenario: ScenarioDef, selector: Selector): string {
@@ -152,7 +174,7 @@ function expectEqual(saved: Uint8Array, found: FatCheckpoint, how: string): void
 
 interface Saved extends Omit<Reached, 'frontierNs'> {
   readonly scenario: ScenarioDef;
-  readonly found: ReturnType<typeof findScenario>;
+  readonly found: CompiledScenario;
   readonly proof: Omit<SavepointProof, 'checkpoint'>;
   readonly thin: boolean;
 }

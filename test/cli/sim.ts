@@ -19,6 +19,14 @@ export interface SimResult {
   records(): readonly Readonly<Record<string, unknown>>[];
 }
 
+export interface SimOptions {
+  readonly env?: Readonly<Record<string, string>>;
+  readonly terminal?: boolean;
+  readonly columns?: number;
+  /** What stands on the standard input. */
+  readonly lines?: readonly string[];
+}
+
 /** A folder of its own, and `sim` running in it, in this process. */
 export class SimFolder {
   readonly path: string = mkdtempSync(join(tmpdir(), 'sim-'));
@@ -32,10 +40,7 @@ export class SimFolder {
   }
 
   /** Runs a command line; text for people unless `--format` says otherwise. */
-  async sim(
-    args: readonly string[],
-    options: { env?: Readonly<Record<string, string>>; terminal?: boolean; columns?: number } = {},
-  ): Promise<SimResult> {
+  async sim(args: readonly string[], options: SimOptions = {}): Promise<SimResult> {
     let stdout = '';
     let stderr = '';
     const isTerminal = options.terminal ?? false;
@@ -64,6 +69,9 @@ export class SimFolder {
       env: { NO_COLOR: '1', ...options.env },
       cwd: this.path,
       command: 'sim',
+      async *lines() {
+        yield* options.lines ?? [];
+      },
     };
     const exitCode = await runCommandLine(args, host);
     const lines = (): string[] => stdout.split('\n').filter((line) => line !== '');

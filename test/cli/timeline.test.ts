@@ -20,7 +20,7 @@ function shown(
     write: (text: string) => void lines.push(text.trimEnd()),
     writeBytes: () => undefined,
   };
-  const host = { stdout: sink, stderr: sink, env: { NO_COLOR: '1' }, cwd: '/', command: 'sim' };
+  const host = { stdout: sink, stderr: sink, env: { NO_COLOR: '1' } };
   const output = new Output(host, { format: 'table', quiet: false, verbose: false });
   const { nodes, full = false, patterns = [] } = options;
   sayTimeline(rows, { nodes, full, patterns, output });
