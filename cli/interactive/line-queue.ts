@@ -2,7 +2,7 @@
 export class LineQueue {
   private readonly lines: string[] = [];
   private ended = false;
-  private failure: unknown = null;
+  private failure: Error | null = null;
   private wake: (() => void) | null = null;
 
   constructor(source: AsyncIterable<string>) {
@@ -32,7 +32,7 @@ export class LineQueue {
         this.wake?.();
       }
     } catch (error) {
-      this.failure = error;
+      this.failure = error instanceof Error ? error : new Error(String(error));
     }
     this.ended = true;
     this.wake?.();

@@ -44,6 +44,8 @@ export class NodeLives {
   private lives: NodeLife[];
   /** The nodes of status `runnable`, in no order: mostly few of many. */
   private runnable: number[] = [];
+  /** How many timers have woken a guest: for whoever watches, no part of the state. */
+  timersFired = 0;
 
   constructor(host: LivesHost) {
     this.host = host;
@@ -95,6 +97,13 @@ export class NodeLives {
     return othersNs;
   }
 
+  /** The latest local clock of a node that is alive, or 0. */
+  latestNs(): VirtualNs {
+    return this.lives.reduce((latestNs, { status, localNs }) => {
+      return isAlive(status) ? Math.max(latestNs, localNs) : latestNs;
+    }, 0);
+  }
+
   /** The node's guest is about to be resumed: it waits for nothing any more. */
   resumed(node: number): Readonly<NodeLife> {
     const life = this.mutable(node);
@@ -144,7 +153,10 @@ export class NodeLives {
     const deadlineNs = life.wait?.deadlineNs ?? null;
     if (life.status !== 'waiting' || deadlineNs === null) return;
     if (deadlineNs > atNs) this.queueDeadline(node, life, deadlineNs);
-    else this.wake(node, 'deadline', atNs);
+    else {
+      this.timersFired++;
+      this.wake(node, 'deadline', atNs);
+    }
   }
 
   wakeIfReady(node: number, atNs: VirtualNs): void {

@@ -28,6 +28,7 @@ export class PlanRunner {
   private readonly plan: PlanDef;
   private readonly decisions: Decisions;
   private readonly target: PlanTarget;
+  private readonly added: EventDef[] = [];
 
   constructor(plan: PlanDef, decisions: Decisions, target: PlanTarget) {
     this.plan = plan;
@@ -40,6 +41,13 @@ export class PlanRunner {
     this.plan.events.forEach((event, index) => {
       this.target.schedulePlan(event.atNs, index, 'window');
     });
+  }
+
+  /** Takes an action in that stands in no plan; gives its index, for `handle`. */
+  add(action: ActionDef): number {
+    const name = `injected/${this.added.length}`;
+    this.added.push({ name, atNs: 0, withinNs: 0, chance: MILLION, action });
+    return this.plan.events.length + this.added.length - 1;
   }
 
   /** The name of an event, for the log. */
@@ -62,7 +70,8 @@ export class PlanRunner {
   }
 
   private event(index: number): EventDef {
-    const event = this.plan.events[index];
+    const { events } = this.plan;
+    const event = index < events.length ? events[index] : this.added[index - events.length];
     assert(event !== undefined, 'a plan event that is due exists');
     return event;
   }

@@ -206,6 +206,20 @@ export class World {
     this.lives.apply(node, effect, (this.ports[node] as NodePort).observedNs);
   }
 
+  /** How many timers of guests have fired since this world was made. */
+  get timerCount(): number {
+    return this.lives.timersFired;
+  }
+
+  /**
+   * Does this to the world as soon as no guest is ahead of it. Somebody outside asked for it: it is
+   * no decision and in no schedule, so a run with it is not repeatable (CR-30).
+   */
+  inject(action: ActionDef): void {
+    const atNs = Math.max(this.frontierNs(), this.lives.latestNs());
+    this.schedule(atNs, -1, -1, { kind: 'plan', index: this.plan.add(action), phase: 'fire' });
+  }
+
   /** The last draw of the seed's own stream: differs if any decision was drawn more or less. */
   lastDraw(): number {
     return draw32(streamKey(this.seed, 'seed/last'), this.decisions.log.recordCount, 0);

@@ -33,9 +33,9 @@ describe('sim run --interactive', () => {
       '# a comment, then a blank line',
       '',
       'step',
-      'step 2',
-      'step-event',
       'step-duration 100ms',
+      'step-event',
+      'step 2',
       'step-timer',
       'step-assertion',
       'query nodes',
@@ -47,7 +47,7 @@ describe('sim run --interactive', () => {
     const result = await session(new SimFolder(), lines);
     const said = acknowledged(result);
     expect(said.map(({ command }) => command)).toEqual(['start', ...lines.slice(2)]);
-    const [start, step, two, event, duration] = said as [
+    const [start, step, duration, event, two] = said as [
       Acknowledged,
       Acknowledged,
       Acknowledged,
@@ -55,9 +55,9 @@ describe('sim run --interactive', () => {
       Acknowledged,
     ];
     expect([start.at_ns, start.quanta, start.events]).toEqual([0, 0, 0]);
-    expect([step.quanta, two.quanta]).toEqual([1, 3]);
-    expect(event.events).toBeGreaterThan(two.events);
-    expect(duration.at_ns).toBeGreaterThanOrEqual(event.at_ns + 100_000_000);
+    expect([step.quanta, two.quanta > event.quanta]).toEqual([1, true]);
+    expect(duration.at_ns).toBeGreaterThanOrEqual(step.at_ns + 100_000_000);
+    expect(event.events).toBeGreaterThan(duration.events);
     expect(said.at(-1)?.ended).toBe('quiescence');
     expect(result.exitCode).toBe(0);
   });

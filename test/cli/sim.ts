@@ -8,6 +8,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import type { Host } from '../../cli/host.ts';
 import { runCommandLine } from '../../cli/program.ts';
 
@@ -69,9 +70,7 @@ export class SimFolder {
       env: { NO_COLOR: '1', ...options.env },
       cwd: this.path,
       command: 'sim',
-      async *lines() {
-        yield* options.lines ?? [];
-      },
+      lines: () => Readable.from(options.lines ?? []),
     };
     const exitCode = await runCommandLine(args, host);
     const lines = (): string[] => stdout.split('\n').filter((line) => line !== '');
