@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { chooseBackend, type Backend } from './backend.ts';
 import type { Host } from './host.ts';
 import type { GlobalOptions } from './options.ts';
 import { Output } from './output.ts';
@@ -9,6 +10,7 @@ export interface Context {
   readonly host: Host;
   readonly globals: GlobalOptions;
   readonly output: Output;
+  readonly backend: Backend;
   /** Where artefacts go; absolute. */
   readonly artifactDir: string;
   readonly store: Store;
@@ -24,6 +26,7 @@ export function makeContext(host: Host, globals: GlobalOptions): Context {
     host,
     globals,
     output: new Output(host, globals),
+    backend: chooseBackend(globals.backend, host.env),
     artifactDir,
     store: new Store(storeDir),
     path: (text) => resolve(host.cwd, text),

@@ -1,3 +1,5 @@
+import { BACKENDS } from './backend.ts';
+
 /**
  * The command line as one typed table: parsing, help, completions and docs/cli.md are made of it.
  */
@@ -35,7 +37,11 @@ export const GLOBAL_OPTIONS = {
     value: 'n',
     help: 'the seed (else ATHANOR_SEED, the scenario, or one drawn)',
   },
-  backend: { kind: 'choice', choices: ['wasm'], help: 'the engine that runs guests' },
+  backend: {
+    kind: 'choice',
+    choices: BACKENDS,
+    help: 'the engine that runs guests (else ATHANOR_BACKEND, else the packaged one)',
+  },
   store: { kind: 'path', value: 'dir', help: 'the store of artefacts' },
   format: {
     kind: 'choice',

@@ -25,7 +25,9 @@ export function run(_args: readonly string[], _options: unknown, context: Contex
   ];
   const { output } = context;
   const { name, version, schema } = engineIdentity();
-  output.say(`${name} ${version}, schema ${schema}`);
+  const { backend } = context;
+  output.record({ type: 'engine', name, version, schema, backend });
+  output.say(`${name} ${version}, schema ${schema}, backend ${backend}`);
   for (const finding of findings) output.record({ type: 'check', ...finding });
   const rows = findings.map(({ check, ok, detail }) => {
     return [ok ? output.colors.green('ok') : output.colors.red('bad'), check, detail];

@@ -169,6 +169,20 @@ describe('small things', () => {
     expect(stdout).toContain('ok  a tiny run, twice     equal byte for byte');
   });
 
+  it('CR-49: the backend is the flag’s, else the environment’s, else the packaged one', async () => {
+    const folder = new SimFolder();
+    const name = async (args: readonly string[], value: string): Promise<unknown> => {
+      const env = { ATHANOR_BACKEND: value, PATH: '/nowhere' };
+      const result = await folder.sim(['doctor', ...args, '--format', 'jsonl'], { env });
+      if (result.exitCode !== 0) return [result.exitCode, /backend\/\w+/.exec(result.stderr)?.[0]];
+      return result.records().find(({ type }) => type === 'engine')?.['backend'];
+    };
+    expect(await name([], '')).toBe('wasm');
+    expect(await name([], 'wasm')).toBe('wasm');
+    expect(await name([], 'qemu')).toEqual([4, 'backend/unknown']);
+    expect(await name(['--backend', 'wasm'], 'qemu')).toBe('wasm');
+  });
+
   it('sim doctor says what is wrong, exit 4', async () => {
     const folder = new SimFolder();
     folder.write('file', '');
