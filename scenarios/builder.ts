@@ -57,6 +57,11 @@ export class ScenarioBuilder {
     return this;
   }
 
+  scheduling(scheduling: NonNullable<ScenarioText['scheduling']>): this {
+    this.text.scheduling = scheduling;
+    return this;
+  }
+
   link(link: LinkText): this {
     this.text.link.push(link);
     return this;

@@ -6,6 +6,7 @@ import {
   type EventDef,
   type LinkDef,
   type NodeDef,
+  type PlanDef,
   type PropertyDef,
   type ScenarioDef,
   type SimError,
@@ -92,10 +93,17 @@ function assemble(fields: ScenarioFields, parts: Parts): ScenarioDef {
       events: [...parts.events].sort(compareEvents),
       until: fields.until,
       limits: { virtualNsMax, quantaMax },
+      ...schedulingOf(fields),
     },
     properties: [...parts.properties].sort((a, b) => compareText(a.name, b.name)),
     seed: fields.seed ?? null,
   };
+}
+
+/** A plan without scheduling has no such field, so that its id is what it always was. */
+function schedulingOf({ scheduling }: ScenarioFields): Pick<PlanDef, 'scheduling'> {
+  if (scheduling === undefined) return {};
+  return { scheduling: { delayNsMax: scheduling.delay, choices: scheduling.choices } };
 }
 
 type Quality = Pick<LinkDef, 'latencyNs' | 'jitterNs' | 'loss' | 'bandwidth'>;

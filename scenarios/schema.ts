@@ -1,5 +1,10 @@
 import { z } from 'zod';
-import { MILLION, parseSpan } from '../sim/index.ts';
+import {
+  MILLION,
+  parseSpan,
+  SCHEDULING_CHOICES_DEFAULT,
+  SCHEDULING_CHOICES_MAX,
+} from '../sim/index.ts';
 
 /**
  * The strict schema of a scenario's text. Keys are the same in TOML and in the TypeScript API.
@@ -91,6 +96,11 @@ const linkQuality = {
 
 const network = table({ topology: z.enum(['mesh', 'none']).default('mesh'), ...linkQuality });
 
+const scheduling = table({
+  delay: span,
+  choices: z.int().min(2).max(SCHEDULING_CHOICES_MAX).default(SCHEDULING_CHOICES_DEFAULT),
+});
+
 const link = table({
   between: z.tuple([nodeName, nodeName]).optional(),
   from: nodeName.optional(),
@@ -140,6 +150,7 @@ export const scenarioSchema = table({
   guest: z.record(text, guest),
   node: z.array(node).min(1),
   network: network.prefault({}),
+  scheduling: scheduling.optional(),
   link: z.array(link).default([]),
   event: z.array(event).default([]),
   property: z.array(property).default([]),

@@ -17,6 +17,7 @@ export * from './kernel/shape.ts';
 export * from './kernel/log-reader.ts';
 export * from './plan/scenario.ts';
 export * from './plan/admit.ts';
+export * from './plan/scheduling.ts';
 export * from './plan/identity.ts';
 export * from './plan/codec.ts';
 export type { GuestPort } from './world/port.ts';

@@ -76,8 +76,11 @@ export function readPair<A, B>(first: Read<A>, second: Read<B>): Read<readonly [
   };
 }
 
-/** A map with exactly these fields. */
-export function readRecord<T extends object>(fields: { [K in keyof T]: Read<T[K]> }): Read<T> {
+/** A map with exactly these fields; `optional` ones may be absent. */
+export function readRecord<T extends object>(
+  fields: { [K in keyof T]-?: Read<Exclude<T[K], undefined>> },
+  optional: readonly (keyof T & string)[] = [],
+): Read<T> {
   const names = Object.keys(fields) as (keyof T & string)[];
   return (value, path) => {
     const given = asMap(value, path);
@@ -86,7 +89,10 @@ export function readRecord<T extends object>(fields: { [K in keyof T]: Read<T[K]
     }
     const record: Partial<T> = {};
     for (const name of names) {
-      if (!Object.hasOwn(given, name)) refuse(join(path, name), 'the field is missing');
+      if (!Object.hasOwn(given, name)) {
+        if (optional.includes(name)) continue;
+        refuse(join(path, name), 'the field is missing');
+      }
       record[name] = fields[name](given[name], join(path, name));
     }
     return record as T;

@@ -1,6 +1,7 @@
 import { SimError, type ErrorCode } from '../kernel/errors.ts';
 import { MILLION, VIRTUAL_NS_MAX } from '../kernel/units.ts';
 import { LINK_FLOOR_NS } from './scenario.ts';
+import { admitScheduling } from './scheduling.ts';
 import type {
   ActionDef,
   EventDef,
@@ -127,6 +128,7 @@ function admitLinks(links: readonly LinkDef[], nodeCount: number): void {
 }
 
 function admitPlan(plan: PlanDef, nodeCount: number): void {
+  if (plan.scheduling !== undefined) admitScheduling(plan.scheduling);
   limit('plan.events', plan.events.length, EVENTS_MAX);
   plan.events.forEach((event, index) => {
     const path = `plan.events[${index}]`;

@@ -23,6 +23,7 @@ import {
   TEXTS_MAX,
 } from './admit.ts';
 import { checkIds, scenarioIds, type ScenarioIds } from './identity.ts';
+import { readScheduling } from './scheduling.ts';
 import type {
   ActionDef,
   EventDef,
@@ -141,11 +142,15 @@ const readEvent: Read<EventDef> = readRecord<EventDef>({
   action: readAction,
 });
 
-const readPlan: Read<PlanDef> = readRecord<PlanDef>({
-  events: readList(readEvent, EVENTS_MAX),
-  until: readWord(['quiescence', 'property', 'stopped', 'virtual-time']),
-  limits: readRecord<LimitsDef>({ virtualNsMax: readInteger(), quantaMax: readInteger() }),
-});
+const readPlan: Read<PlanDef> = readRecord<PlanDef>(
+  {
+    events: readList(readEvent, EVENTS_MAX),
+    until: readWord(['quiescence', 'property', 'stopped', 'virtual-time']),
+    limits: readRecord<LimitsDef>({ virtualNsMax: readInteger(), quantaMax: readInteger() }),
+    scheduling: readScheduling,
+  },
+  ['scheduling'],
+);
 
 type Property<K extends PropertyDef['kind']> = Extract<PropertyDef, { kind: K }>;
 

@@ -1,4 +1,5 @@
 import type { Millionths, VirtualNs } from '../kernel/units.ts';
+import type { SchedulingDef } from './scheduling.ts';
 
 /**
  * A scenario: World + Plan + Properties + Seed (CR-51). This is the canonical form: every default
@@ -69,6 +70,8 @@ export interface PlanDef {
   readonly events: readonly EventDef[];
   readonly until: Until;
   readonly limits: LimitsDef;
+  /** Absent where a guest that can go on always does so at once. */
+  readonly scheduling?: SchedulingDef;
 }
 
 /**

@@ -11,6 +11,7 @@ import type { FileSystem } from '../storage/file-system.ts';
 import type { Consoles } from './consoles.ts';
 import { hasStopped, isAlive, newLife, type NodeLife, type NodeStatus } from './node-life.ts';
 import type { NoteList } from './notes.ts';
+import type { Scheduling } from './scheduling.ts';
 import type { Step } from './step.ts';
 
 /** What the life of nodes touches of the world. */
@@ -23,6 +24,7 @@ export interface LivesHost {
   readonly consoles: Consoles;
   readonly checker: PropertyChecker;
   readonly notes: NoteList;
+  readonly scheduling: Scheduling;
   /** Something the driver must do before the next boundary. */
   readonly push: (step: Step) => void;
   /** Queues an event of the node's own; the world gives it back to `start` or `deadline`. */
@@ -248,7 +250,8 @@ export class NodeLives {
     const life = this.mutable(node);
     this.setStatus(node, 'runnable');
     life.reason = reason;
-    life.localNs = Math.max(life.localNs, atNs, life.pausedUntilNs);
+    const readyNs = Math.max(life.localNs, atNs, life.pausedUntilNs);
+    life.localNs = readyNs + this.host.scheduling.delayNs(node, readyNs);
   }
 
   private exit(node: number, life: NodeLife, code: number): void {

@@ -19,6 +19,7 @@ import { NodeLives } from './node-lives.ts';
 import { NodePort } from './node-port.ts';
 import { NoteList } from './notes.ts';
 import { PlanRunner, type PlanPhase, type PlanTarget } from './plan-runner.ts';
+import { Scheduling } from './scheduling.ts';
 import type { EndReason, Step } from './step.ts';
 import type { Note } from './timeline.ts';
 
@@ -281,8 +282,10 @@ export class World {
 
   private makeLives(): NodeLives {
     const { decisions, events, network, files, consoles, checker } = this;
+    const names = this.scenario.world.nodes.map(({ name }) => name);
     return new NodeLives({
-      names: this.scenario.world.nodes.map(({ name }) => name),
+      names,
+      scheduling: new Scheduling(this.scenario.plan.scheduling, names, decisions),
       decisions,
       events,
       network,
