@@ -184,6 +184,63 @@ export const COMMANDS = {
       'sim fork run.athanor --at event=120 --override plan/crash/node#0=2',
     ],
   },
+  search: {
+    summary: 'look for runs that fail among other schedules and faults',
+    arguments: [{ ...SCENARIO, required: false }],
+    options: {
+      strategy: {
+        kind: 'choice',
+        choices: ['random', 'pct', 'delay', 'swarm', 'bfs', 'dfs'],
+        help: 'which runs are tried (random)',
+      },
+      maxStates: { kind: 'integer', value: 'n', help: 'the budget of runs (1)' },
+      maxDepth: {
+        kind: 'integer',
+        value: 'n',
+        help: 'priorities and changes (pct), waits (delay), decisions (bfs, dfs)',
+      },
+      onViolation: {
+        kind: 'choice',
+        choices: ['stop', 'collect'],
+        help: 'whether the search goes on after a failed property (stop)',
+      },
+      delay: { kind: 'span', value: 'span', help: 'the longest wait for a processor (20ms)' },
+      branchOn: {
+        kind: 'text',
+        value: 'pattern',
+        repeat: true,
+        help: 'bfs and dfs: branch on decisions of these streams (plan/, /schedule)',
+      },
+      ledger: { kind: 'path', value: 'file', help: 'write the findings there, even if none' },
+      jobs: { kind: 'integer', short: 'j', value: 'n', help: 'run so many at a time' },
+      until: {
+        kind: 'choice',
+        choices: ['quiescence', 'virtual-time', 'property', 'stopped'],
+        help: 'when a run is over',
+      },
+      maxVirtualTime: { kind: 'span', value: 'span', help: "a run's budget of virtual time" },
+      maxQuanta: { kind: 'integer', value: 'n', help: "a run's budget of scheduler quanta" },
+    },
+    examples: [
+      'sim search fault-campaign --max-states 200',
+      'sim search raft --strategy swarm --max-states 1000 --on-violation collect --jobs 2',
+    ],
+  },
+  shrink: {
+    summary: 'find the smallest scenario that fails as a recorded run did',
+    arguments: [BUNDLE],
+    options: {
+      budget: {
+        kind: 'text',
+        value: 'n|span',
+        help: 'at most so many runs, or so long (500 runs)',
+      },
+      jobs: { kind: 'integer', short: 'j', value: 'n', help: 'run so many at a time' },
+      out: OUT,
+      thin: THIN,
+    },
+    examples: ['sim shrink run.athanor', 'sim shrink run.athanor --budget 60s --jobs 2'],
+  },
   inspect: {
     summary: 'look into a bundle, a trace or a scenario',
     arguments: [

@@ -1,10 +1,19 @@
 import {
   AddressedAnswers,
+  compilePattern,
+  decodeDecisions,
   failureSignature,
+  FirstAnswer,
+  LOG_DECISIONS,
+  matchPattern,
+  policySource,
+  readWholeLog,
   type Answer,
+  type Decision,
   type Drift,
   type FailureSignature,
   type FatCheckpoint,
+  type Policy,
   type RunOutcome,
   type ScenarioDef,
 } from '../sim/index.ts';
@@ -30,6 +39,10 @@ export interface Probe {
   readonly answers: readonly Answer[];
   /** The property after whose decision nothing more is wanted; null runs to the end. */
   readonly untilProperty: string | null;
+  /** How decisions are answered that none of the answers fits; the seed answers without it. */
+  readonly policy?: Policy;
+  /** Which decisions the result names: the first so many whose stream matches a pattern. */
+  readonly branchOn?: { readonly patterns: readonly string[]; readonly countMax: number };
 }
 
 /** What became of a continuation. */
@@ -42,6 +55,8 @@ export interface ProbeResult
     > {
   /** Null for a run that did not fail. */
   readonly signature: FailureSignature | null;
+  /** What `branchOn` asked for, in order; else nothing. */
+  readonly branches: readonly Decision[];
 }
 
 /** Runs a probe here and keeps the whole record, as a bundle needs it. */
@@ -55,11 +70,13 @@ export function runProbe(
   const fresh = checkpoint === null && seed !== null;
   const scenario = fresh ? { ...start.scenario, seed } : start.scenario;
   const answers = new AddressedAnswers(probe.answers);
+  const { policy } = probe;
+  const source = policy === undefined ? answers : new FirstAnswer(answers, policySource(policy));
   const record = runToEnd({
     scenario,
     images,
     engine,
-    answers,
+    answers: source,
     ...(checkpoint === null ? {} : { from: { checkpoint, seed, overrides: [] } }),
     ...(untilProperty === null ? {} : { stop: { property: untilProperty } }),
   });
@@ -76,7 +93,23 @@ export function runProbe(
       decisionCount,
       eventCount,
       signature: failureSignature(scenario, outcome),
+      branches: probe.branchOn === undefined ? [] : branchesIn(record.schedule, probe.branchOn),
       ...answers.drift(),
     },
   };
+}
+
+function branchesIn(
+  schedule: Uint8Array,
+  { patterns, countMax }: NonNullable<Probe['branchOn']>,
+): readonly Decision[] {
+  const compiled = patterns.map(compilePattern);
+  const found: Decision[] = [];
+  for (const decision of decodeDecisions(readWholeLog(schedule, LOG_DECISIONS))) {
+    if (found.length >= countMax) break;
+    if (compiled.some((pattern) => matchPattern(pattern, decision.stream) !== null)) {
+      found.push(decision);
+    }
+  }
+  return found;
 }

@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { readInput } from '../../scenarios/index.ts';
 import {
+  branchOf,
   decodeCanonical,
   decodeDecisions,
   decodeEvents,
@@ -99,7 +100,7 @@ function sayManifest(manifest: Manifest, digest: string, { output }: Context): v
   const { outcome, savepoint, lineage, ids, engine } = manifest;
   output.record({ type: 'bundle', digest, ...manifest, members: manifest.members.length });
   const rows = [
-    ['kind', lineage === null ? manifest.kind : `${manifest.kind} (a fork)`],
+    ['kind', lineage === null ? manifest.kind : `${manifest.kind} (${branchOf(lineage)})`],
     ['name', manifest.name],
     ['seed', String(manifest.seed)],
     ['verdict', savepoint === null ? `${outcome.verdict} (${outcome.reason})` : 'not ended'],
@@ -111,7 +112,10 @@ function sayManifest(manifest: Manifest, digest: string, { output }: Context): v
     ['engine', `${engine.name} ${engine.version}, schema ${engine.schema}`],
   ];
   if (savepoint !== null) rows.push(['saved at', savepoint.selector], ['label', savepoint.label]);
-  if (lineage !== null) rows.push(['parent', lineage.parent], ['left at', lineage.proof.selector]);
+  if (lineage !== null) {
+    const leftAt = lineage.proof?.selector ?? 'the start, as a smaller scenario';
+    rows.push(['parent', lineage.parent], ['left at', leftAt]);
+  }
   for (const line of layOut(rows.filter(([, value]) => value !== ''))) output.say(line);
 }
 

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { formatTime, SimError } from '../../sim/index.ts';
+import { branchOf, formatTime, SimError } from '../../sim/index.ts';
 import type { Bundle } from '../bundle.ts';
 import { readRun, readSavepoint } from '../bundle-input.ts';
 import type { Context } from '../context.ts';
@@ -144,7 +144,7 @@ function report(bundle: Bundle, options: OptionsOf<'replay'>, { output }: Contex
     canonical,
     ...log,
   });
-  const branch = canonical ? '' : '  canonical=no (a fork)';
+  const branch = canonical ? '' : `  canonical=no (${branchOf(lineage)})`;
   const identical = options.check === 'log' ? '  log=identical' : '';
   output.say(`validation=passed  reproduced_status=${outcome.verdict}${identical}${branch}`);
 }

@@ -89,10 +89,29 @@ export interface OverrideRecord {
 export interface Lineage {
   /** SHA-256 of the parent's file. */
   readonly parent: string;
-  readonly proof: SavepointProof;
+  /** Where it was left; null for a run from the start, with another scenario. */
+  readonly proof: SavepointProof | null;
   /** The seed of the draws after the branch; null where the parent's goes on. */
   readonly seed: number | null;
   readonly overrides: readonly OverrideRecord[];
+  /** What was kept while the parent's scenario was made smaller; absent for a fork. */
+  readonly shrunk?: ShrinkRecord;
+}
+
+/** What kind of descendant a run is, for people. */
+export function branchOf({ shrunk }: Lineage): string {
+  return shrunk === undefined ? 'a fork' : 'shrunk';
+}
+
+/** How a failing run became a smaller one. */
+export interface ShrinkRecord {
+  /** The failure that both show (see `failureSignature`). */
+  readonly signature: string;
+  /** How many runs it took. */
+  readonly probes: number;
+  /** Faults that happened in the parent, and here: events of the plan and single decisions. */
+  readonly faultsBefore: number;
+  readonly faultsAfter: number;
 }
 
 export interface MemberRecord {
@@ -177,15 +196,27 @@ const readProof = readRecord<SavepointProof>({
   checkpoint: digest,
 });
 
-const readLineage = readRecord<Lineage>({
-  parent: digest,
-  proof: readProof,
-  seed: readNullable(count),
-  overrides: readList(
-    readRecord<OverrideRecord>({ stream: readText(), ordinal: count, choice: count }),
-    100_000,
-  ),
-});
+/** A run has at most this many overrides. */
+export const OVERRIDES_MAX = 100_000;
+
+const readLineage = readRecord<Lineage>(
+  {
+    parent: digest,
+    proof: readNullable(readProof),
+    seed: readNullable(count),
+    overrides: readList(
+      readRecord<OverrideRecord>({ stream: readText(), ordinal: count, choice: count }),
+      OVERRIDES_MAX,
+    ),
+    shrunk: readRecord<ShrinkRecord>({
+      signature: readText(65_536),
+      probes: count,
+      faultsBefore: count,
+      faultsAfter: count,
+    }),
+  },
+  ['shrunk'],
+);
 
 const readManifest: Read<Manifest> = readRecord<Manifest>({
   kind: readWord(['run', 'savepoint']),

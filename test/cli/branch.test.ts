@@ -150,7 +150,7 @@ describe('sim fork', () => {
     const { lineage } = child.manifest;
     expect(lineage).toMatchObject({ seed: 99, overrides: [] });
     expect(lineage?.parent).toBe(openBundle(folder.read('s.athanor')).digest);
-    expect(lineage?.proof.selector).toBe('virtual-time=600ms');
+    expect(lineage?.proof?.selector).toBe('virtual-time=600ms');
     expect(Buffer.compare(child.schedule, parent.schedule)).not.toBe(0);
     const prefix = await decisions(folder, 's.athanor');
     expect((await decisions(folder, 'f.athanor')).slice(0, prefix.length)).toEqual(prefix);

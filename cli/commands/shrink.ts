@@ -1,0 +1,271 @@
+import {
+  decodeDecisions,
+  failureSignature,
+  firingsOf,
+  LOG_DECISIONS,
+  MILLION,
+  OVERRIDES_MAX,
+  readWholeLog,
+  roleOf,
+  scenarioIds,
+  SimError,
+  type Answer,
+  type Decision,
+  type FailureSignature,
+  type Lineage,
+} from '../../sim/index.ts';
+import type { Bundle } from '../bundle.ts';
+import { readRun } from '../bundle-input.ts';
+import { bundleOfRun, writeBundle } from '../bundle-write.ts';
+import { groupDigits, layOut } from '../columns.ts';
+import type { Context } from '../context.ts';
+import { makeEngine } from '../engine.ts';
+import { shellQuote } from '../host.ts';
+import type { OptionsOf } from '../options.ts';
+import { ProbePool } from '../probe-pool.ts';
+import { Progress } from '../progress.ts';
+import { runToEnd, type RunRecord } from '../record.ts';
+import { ShrinkBudget } from '../shrink-budget.ts';
+import { Shrinker, viewOf, type Candidate, type View } from '../shrinker.ts';
+import { storyOf, tellStory, type Story } from '../story.ts';
+import { ConsoleCollector, mergeTimeline } from '../timeline.ts';
+
+/**
+ * `sim shrink`: the smallest scenario that fails as a recorded run did, with its story. What comes
+ * out is a run of its own: it replays from its own bundle (CR-26, CR-37).
+ */
+export async function run(
+  args: readonly string[],
+  options: OptionsOf<'shrink'>,
+  context: Context,
+): Promise<number> {
+  const startMs = performance.now();
+  const bundle = readRun(args[0] ?? '', context);
+  const budget = ShrinkBudget.parse(options.budget, startMs);
+  const wanted = failureSignature(bundle.scenario, bundle.manifest.outcome);
+  if (wanted === null) return notApplicable(bundle, context);
+  const engine = makeEngine(context.artifactDir);
+  const pool = new ProbePool({ jobs: options.jobs ?? 1, engine });
+  const { images, sources } = bundle;
+  const tools = { images, engine, wanted };
+  const first = parentCandidate(bundle);
+  const before = viewOf(first, tools);
+  assertReproduced(wanted, before);
+  const progress = new Progress(context.host, 0, context.globals.quiet);
+  const shrinker = new Shrinker(first, {
+    ...tools,
+    pool,
+    budget,
+    nowMs: () => performance.now(),
+    onStage: (stage) => progress.update(budget.charged, stage),
+  });
+  let smallest: Candidate;
+  try {
+    smallest = await shrinker.run();
+  } finally {
+    progress.end();
+    await pool.close();
+  }
+  const after = viewOf(smallest, tools, 'to end');
+  assertReproduced(wanted, after);
+  const sizes = [sizeOf(before), sizeOf(after)] as const;
+  const lineage = lineageOf(bundle, after, wanted, {
+    probes: budget.charged,
+    faultsBefore: faultCount(sizes[0]),
+    faultsAfter: faultCount(sizes[1]),
+  });
+  const needed = after.record.scenario.world.nodes.map(({ guest }) => guest.image);
+  const kept = new Map([...images].filter(([digest]) => needed.includes(digest)));
+  const { record } = after;
+  const bytes = bundleOfRun({ record, images: kept, sources, lineage, thin: options.thin });
+  const { name, seed } = record.scenario;
+  const path = writeBundle(bytes, { name, seed: seed ?? 0, out: options.out, context });
+  const story = tellAgain(after, tools);
+  const wallMs = performance.now() - startMs;
+  report({ wanted, sizes, lineage, story, path, record, wallMs, charged: budget.charged }, context);
+  return 0;
+}
+
+/** A timeout is reported, not shrunk: that nothing was decided is not a failure (CR-37). */
+function notApplicable(bundle: Bundle, { output }: Context): number {
+  const { verdict, reason } = bundle.manifest.outcome;
+  if (verdict === 'pass') {
+    throw new SimError({
+      code: 'input/not-failed',
+      message: 'the run passed: there is nothing to shrink',
+      remedy: 'give the bundle of a run in which a property failed',
+    });
+  }
+  output.record({ type: 'result', status: 'not-applicable-timeout', verdict, reason });
+  output.say(`not-applicable-timeout: the run ended with ${reason}, no property failed`);
+  return 2;
+}
+
+/** The recorded run as a candidate: what its seed does not answer is answered from the record. */
+function parentCandidate({ scenario, schedule, manifest }: Bundle): Candidate {
+  const reseeded = manifest.lineage !== null && manifest.lineage.seed !== null;
+  const answers: Answer[] = [];
+  for (const decision of decodeDecisions(readWholeLog(schedule, LOG_DECISIONS))) {
+    const { stream, ordinal, choice, arity, door } = decision;
+    if (reseeded || door !== 'seeded') answers.push({ stream, ordinal, choice, arity });
+  }
+  return { scenario, answers, calm: [] };
+}
+
+function assertReproduced(wanted: FailureSignature, { record }: View): void {
+  const found = failureSignature(record.scenario, record.outcome);
+  if (found?.all.includes(wanted.primary) === true) return;
+  throw new SimError({
+    code: 'verdict/not-reproduced',
+    message: `the recorded failure does not come again: expected ${wanted.primary}, found ${found?.primary ?? record.outcome.verdict}`,
+    remedy: 'run `sim replay` on the bundle: it says where the run parts from its record',
+  });
+}
+
+/** How much there is of what people look at. */
+interface Size {
+  readonly events: number;
+  /** Faults that were decided one by one: a lost packet, a failed write. */
+  readonly singles: number;
+  readonly waits: number;
+  readonly nodes: number;
+  readonly endNs: number;
+}
+
+function sizeOf({ record, decisions }: View): Size {
+  const { scenario, outcome } = record;
+  const firings = firingsOf(scenario, decisions, outcome.endNs);
+  const faults = scenario.plan.events.filter((event) => {
+    return firings.has(event.name) && !roleOf(event).mends;
+  });
+  return {
+    events: faults.length,
+    singles: decisions.filter(isSingleFault).length,
+    waits: decisions.filter(({ stream, choice }) => choice > 0 && stream.endsWith('/schedule'))
+      .length,
+    nodes: scenario.world.nodes.length,
+    endNs: outcome.endNs,
+  };
+}
+
+function isSingleFault({ stream, arity, choice }: Decision): boolean {
+  return arity === 2 && choice === 1 && /^(?:link|node)\//.test(stream);
+}
+
+function faultCount({ events, singles, waits }: Size): number {
+  return events + singles + waits;
+}
+
+function lineageOf(
+  bundle: Bundle,
+  { decisions }: View,
+  wanted: FailureSignature,
+  counts: { readonly probes: number; readonly faultsBefore: number; readonly faultsAfter: number },
+): Lineage {
+  const overrides = decisions
+    .filter(({ door }) => door === 'override')
+    .slice(0, OVERRIDES_MAX)
+    .map(({ stream, ordinal, choice }) => ({ stream, ordinal, choice }));
+  const shrunk = { signature: wanted.primary, ...counts };
+  return { parent: bundle.digest, proof: null, seed: null, overrides, shrunk };
+}
+
+/** Replays the shrunk run for its consoles, which is the proof that its bundle replays, too. */
+function tellAgain(
+  { record }: View,
+  {
+    images,
+    engine,
+    wanted,
+  }: {
+    readonly images: ReadonlyMap<string, Uint8Array>;
+    readonly engine: Parameters<typeof runToEnd>[0]['engine'];
+    readonly wanted: FailureSignature;
+  },
+): Story {
+  const collector = new ConsoleCollector();
+  const { scenario, schedule, events } = record;
+  const replay = { schedule, events };
+  const again = runToEnd({ scenario, images, engine, replay, onConsole: collector.piece });
+  collector.close();
+  return storyOf(again, mergeTimeline(collector.rows, again.notes), wanted);
+}
+
+interface Report {
+  readonly wanted: FailureSignature;
+  readonly sizes: readonly [Size, Size];
+  readonly lineage: Lineage;
+  readonly story: Story;
+  readonly path: string;
+  readonly record: RunRecord;
+  readonly wallMs: number;
+  readonly charged: number;
+}
+
+function report(told: Report, context: Context): void {
+  const { wanted, sizes, lineage, story, path, record, charged } = told;
+  const { output, host } = context;
+  const [before, after] = sizes;
+  const removed = Math.round((1 - faultCount(after) / Math.max(1, faultCount(before))) * MILLION);
+  const replay = `${host.command} replay ${shellQuote(path)}`;
+  for (const { atNs, node, role, text } of story.lines) {
+    output.record({ type: 'story', at_ns: atNs, node, role, text });
+  }
+  output.record({
+    type: 'result',
+    status: 'shrunk',
+    signature: wanted.primary,
+    parent: lineage.parent,
+    scenario: scenarioIds(record.scenario).scenario,
+    moral: story.moral,
+    before: sizeRecord(before),
+    after: sizeRecord(after),
+    faults_removed_millionths: removed,
+    overrides: lineage.overrides.length,
+    probes: charged,
+    canonical: false,
+    bundle: path,
+    replay,
+  });
+  if (!output.speaks) return;
+  sayReport(told, removed, output);
+  output.say(`bundle  ${path}`);
+  output.say(`replay  ${replay}`);
+}
+
+function sizeRecord({ events, singles, waits, nodes, endNs }: Size): Record<string, number> {
+  return { fault_events: events, single_faults: singles, waits, nodes, end_ns: endNs };
+}
+
+function sayReport(
+  { wanted, sizes, story, record, wallMs, charged }: Report,
+  removed: number,
+  output: Context['output'],
+): void {
+  const { colors } = output;
+  const [before, after] = sizes;
+  output.say(`${colors.bold(record.scenario.name)}  ${wanted.primary}`);
+  output.say('');
+  const row = (name: string, key: keyof Size): string[] => {
+    return [name, groupDigits(before[key]), groupDigits(after[key])];
+  };
+  const table = [
+    ['', 'before', 'after'].map(colors.dim),
+    row('faults of the plan', 'events'),
+    row('single faults', 'singles'),
+    row('waits', 'waits'),
+    row('nodes', 'nodes'),
+    ['virtual ms', groupDigits(ms(before.endNs)), groupDigits(ms(after.endNs))],
+  ];
+  for (const line of layOut(table, new Set([1, 2]))) output.say(line);
+  const share = (removed / 10_000).toFixed(1);
+  const seconds = (wallMs / 1000).toFixed(1);
+  output.say(colors.dim(`${share} % of the faults removed, ${charged} runs, ${seconds} s`));
+  output.say('');
+  for (const line of tellStory(story)) output.say(line);
+  output.say('');
+}
+
+function ms(ns: number): number {
+  return Math.round(ns / 1e6);
+}

@@ -1,0 +1,184 @@
+import {
+  compilePattern,
+  formatTime,
+  matchPattern,
+  type FailureSignature,
+  type PropertyDef,
+  type ScenarioDef,
+} from '../sim/index.ts';
+import type { RunRecord } from './record.ts';
+import { printable, type TimelineRow } from './timeline.ts';
+
+/** A story is at most this long: what fits on a screen and in a head. */
+export const STORY_LINES_MAX = 24;
+
+/** A line of a story. */
+export interface StoryLine {
+  readonly atNs: number;
+  /** The node's name, or `world`. */
+  readonly node: string;
+  readonly text: string;
+  /** Why the line is worth more than the others: what broke the property, and what it contradicts. */
+  readonly role: 'fault' | 'violation' | 'contradicted' | 'context';
+}
+
+export interface Story {
+  readonly lines: readonly StoryLine[];
+  /** What must have held and did not, in a sentence. */
+  readonly moral: string;
+}
+
+/** Things that happen to nodes; the rest are lines of consoles. */
+const FAULTS: ReadonlySet<TimelineRow['kind']> = new Set([
+  'crash',
+  'restart',
+  'pause',
+  'network',
+  'trap',
+]);
+
+/**
+ * What happened in a failed run, in order, for people: the faults, the line that broke the property,
+ * the earlier line that it contradicts, and of the consoles what has to do with these: lines with
+ * the same words where the pattern has stars, the last line before a crash, the first after it.
+ */
+export function storyOf(
+  { scenario, outcome }: RunRecord,
+  rows: readonly TimelineRow[],
+  signature: FailureSignature,
+): Story {
+  const nodes = scenario.world.nodes.map(({ name }) => name);
+  const property = outcome.properties.find(({ name }) => name === signature.property);
+  const def = scenario.properties.find(({ name }) => name === signature.property);
+  const endNs = property?.atNs ?? outcome.endNs;
+  const told = rows.filter(({ atNs }) => atNs <= endNs);
+  const clash = def === undefined ? null : findClash(def, told);
+  const ranks = rankRows(told, clash, lastingNodes(scenario, def));
+  const best = [...ranks].sort((a, b) => a[1] - b[1] || a[0] - b[0]).slice(0, STORY_LINES_MAX);
+  const lines = best
+    .map(([place]) => place)
+    .sort((a, b) => a - b)
+    .map((place): StoryLine => {
+      const { atNs, node, kind, text } = told[place] as TimelineRow;
+      const role =
+        place === clash?.violation
+          ? 'violation'
+          : place === clash?.earlier
+            ? 'contradicted'
+            : FAULTS.has(kind)
+              ? 'fault'
+              : 'context';
+      return { atNs, node: nodes[node] ?? 'world', text, role };
+    });
+  const detail = property?.detail ?? outcome.reason;
+  return { lines, moral: `"${signature.property}" failed: ${detail}` };
+}
+
+/** Nodes whose last words count: those that a property of an end is about. */
+function lastingNodes(scenario: ScenarioDef, def: PropertyDef | undefined): readonly number[] {
+  return def?.kind === 'exit' ? def.nodes : scenario.world.nodes.length <= 2 ? [0, 1] : [];
+}
+
+/** The line that broke a property, the one it contradicts, and the words that they share. */
+interface Clash {
+  readonly violation: number;
+  readonly earlier: number | null;
+  readonly words: readonly string[];
+}
+
+function findClash(def: PropertyDef, rows: readonly TimelineRow[]): Clash | null {
+  if (!('console' in def) || def.kind === 'eventually') return null;
+  const pattern = compilePattern(def.console);
+  const matches = rows.flatMap(({ node, kind, text }, place) => {
+    if (kind !== 'stdout' && kind !== 'stderr') return [];
+    if (!def.nodes.includes(node)) return [];
+    const captures = matchPattern(pattern, text);
+    return captures === null ? [] : [{ place, node, captures }];
+  });
+  const last = matches[matches.length - 1];
+  if (last === undefined) return null;
+  if (def.kind !== 'unique' && def.kind !== 'agree') {
+    return { violation: last.place, earlier: null, words: [] };
+  }
+  const key = (captures: readonly string[]): string => {
+    return def.kind === 'unique' ? captures.join(' ') : (captures[0] ?? '');
+  };
+  const earlier = matches.find(({ place, node, captures }) => {
+    if (place === last.place || key(captures) !== key(last.captures)) return false;
+    return def.kind === 'unique' ? node !== last.node : captures.join() !== last.captures.join();
+  });
+  return {
+    violation: last.place,
+    earlier: earlier?.place ?? null,
+    words: sharedWords(def.console, last.captures),
+  };
+}
+
+/** The words of a pattern in which its first star stands, filled in: `term=*` becomes `term=3`. */
+function sharedWords(pattern: string, captures: readonly string[]): readonly string[] {
+  const word = pattern.split(' ').find((part) => part.includes('*'));
+  return word === undefined ? [] : [word.replace('*', () => captures[0] ?? '')];
+}
+
+/** Each row that may be told, with its rank: 0 must be told, more may be left out. */
+function rankRows(
+  rows: readonly TimelineRow[],
+  clash: Clash | null,
+  lasting: readonly number[],
+): ReadonlyMap<number, number> {
+  const ranks = new Map<number, number>();
+  const rank = (place: number, value: number): void => {
+    ranks.set(place, Math.min(value, ranks.get(place) ?? Infinity));
+  };
+  if (clash !== null) rank(clash.violation, 0);
+  if (clash !== null && clash.earlier !== null) rank(clash.earlier, 0);
+  const lastLine = new Map<number, number>();
+  const restarted = new Set<number>();
+  const seen = new Set<string>();
+  rows.forEach(({ node, kind, text }, place) => {
+    if (FAULTS.has(kind)) {
+      rank(place, 1);
+      const before = lastLine.get(node);
+      if (kind === 'crash' && before !== undefined) rank(before, 3);
+      if (kind === 'restart') restarted.add(node);
+      return;
+    }
+    if (kind === 'exit') return rank(place, 2);
+    if (kind !== 'stdout' && kind !== 'stderr') return;
+    if (restarted.delete(node)) rank(place, 3);
+    lastLine.set(node, place);
+    const words = clash?.words ?? [];
+    const key = `${node} ${text}`;
+    if (words.some((word) => text.split(' ').includes(word)) && !seen.has(key)) rank(place, 2);
+    seen.add(key);
+  });
+  for (const [node, place] of lastLine) if (lasting.includes(node)) rank(place, 2);
+  const end = clash?.violation ?? rows.length - 1;
+  const nodes = new Set([clash?.violation, clash?.earlier].map((at) => rows[at ?? -1]?.node));
+  for (let place = end - 1, count = 0; place >= 0 && count < 6; place--) {
+    const row = rows[place];
+    if (row === undefined || !nodes.has(row.node)) continue;
+    rank(place, 4);
+    count++;
+  }
+  return ranks;
+}
+
+const MARKS: Readonly<Record<StoryLine['role'], string>> = {
+  fault: '\u21af',
+  violation: '\u2717',
+  contradicted: '\u25c0',
+  context: ' ',
+};
+
+/** A story as lines of text, its moral last. */
+export function tellStory({ lines, moral }: Story): readonly string[] {
+  const width = Math.max(5, ...lines.map(({ node }) => node.length));
+  const told = lines.map(({ atNs, node, text, role }) => {
+    const time = formatTime(atNs)
+      .replace(/\d{3}s$/, 's')
+      .padStart(13);
+    return `${time}  ${node.padEnd(width)} ${MARKS[role]} ${printable(text)}`;
+  });
+  return [...told, printable(moral)];
+}

@@ -1,0 +1,157 @@
+import type { VirtualNs } from '../kernel/units.ts';
+import { admitScenario, compareEvents } from '../plan/admit.ts';
+import type { EventDef, LinkDef, PropertyDef, ScenarioDef } from '../plan/scenario.ts';
+
+/** Whether a scenario makes sense: an edit may have left an action without a node. */
+export function isSound(scenario: ScenarioDef): boolean {
+  try {
+    admitScenario(scenario);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The scenario with links changed. */
+export function withLinks(
+  scenario: ScenarioDef,
+  change: (link: LinkDef, index: number) => LinkDef,
+): ScenarioDef {
+  const { world } = scenario;
+  return { ...scenario, world: { ...world, links: world.links.map(change) } };
+}
+
+/** The scenario whose run is over when its property is decided, with no other but `no-trap`. */
+export function onlyProperty(scenario: ScenarioDef, name: string): ScenarioDef {
+  const properties = scenario.properties.filter((property) => {
+    return property.name === name || property.kind === 'no-trap';
+  });
+  return { ...scenario, properties, plan: { ...scenario.plan, until: 'property' } };
+}
+
+/** The scenario with a lower limit of virtual time. */
+export function withLimit(scenario: ScenarioDef, virtualNsMax: VirtualNs): ScenarioDef {
+  const { plan } = scenario;
+  const lower = Math.min(plan.limits.virtualNsMax, virtualNsMax);
+  return { ...scenario, plan: { ...plan, limits: { ...plan.limits, virtualNsMax: lower } } };
+}
+
+/** The scenario whose guests never wait for their processor. */
+export function withoutScheduling(scenario: ScenarioDef): ScenarioDef {
+  const { scheduling, ...plan } = scenario.plan;
+  return scheduling === undefined ? scenario : { ...scenario, plan };
+}
+
+/**
+ * The scenario without some of its nodes, which are named by index. What names a node that is gone
+ * is left out: links, targets of events, nodes of properties. An event or property that named only
+ * such nodes is gone, too.
+ */
+export function withoutNodes(scenario: ScenarioDef, gone: ReadonlySet<number>): ScenarioDef {
+  const { world, plan, properties } = scenario;
+  const places = new Map<number, number>();
+  world.nodes.forEach((_, index) => {
+    if (!gone.has(index)) places.set(index, places.size);
+  });
+  const links = world.links.flatMap((link) => {
+    const [from, to] = [places.get(link.from), places.get(link.to)];
+    return from === undefined || to === undefined ? [] : [{ ...link, from, to }];
+  });
+  return {
+    ...scenario,
+    world: { ...world, nodes: world.nodes.filter((_, index) => !gone.has(index)), links },
+    plan: {
+      ...plan,
+      events: plan.events.flatMap((event) => withoutTargets(event, places)).sort(compareEvents),
+    },
+    properties: properties.flatMap((property) => withoutSubjects(property, places)),
+  };
+}
+
+/** Fields of actions that hold node indexes, whatever the kind of action. */
+const TARGET_FIELDS = ['oneOf', 'from', 'to', 'nodes'] as const;
+
+function withoutTargets(event: EventDef, places: ReadonlyMap<number, number>): EventDef[] {
+  const action: Record<string, unknown> = { ...event.action };
+  for (const field of TARGET_FIELDS) {
+    const nodes = action[field];
+    if (!Array.isArray(nodes) || nodes.length === 0) continue;
+    const left = remap(nodes as readonly number[], places);
+    if (left.length === 0) return [];
+    action[field] = left;
+  }
+  if (event.action.kind === 'partition') {
+    const groups = event.action.groups.map((group) => remap(group, places));
+    const left = groups.filter((group) => group.length > 0);
+    if (left.length < 2) return [];
+    action['groups'] = left.sort((a, b) => (a[0] as number) - (b[0] as number));
+  }
+  // The fields are those of the action that it was copied from.
+  return [{ ...event, action: action as unknown as EventDef['action'] }];
+}
+
+function withoutSubjects(
+  property: PropertyDef,
+  places: ReadonlyMap<number, number>,
+): PropertyDef[] {
+  if (!('nodes' in property)) return [property];
+  const nodes = remap(property.nodes, places);
+  return nodes.length === 0 ? [] : [{ ...property, nodes }];
+}
+
+function remap(nodes: readonly number[], places: ReadonlyMap<number, number>): number[] {
+  return nodes.flatMap((node) => {
+    const place = places.get(node);
+    return place === undefined ? [] : [place];
+  });
+}
+
+/** The scenario in which all events from `fromNs` on happen `earlierNs` sooner. */
+export function moveEvents(
+  scenario: ScenarioDef,
+  fromNs: VirtualNs,
+  earlierNs: VirtualNs,
+): ScenarioDef {
+  const { plan } = scenario;
+  const events = plan.events.map((event) => {
+    return event.atNs < fromNs ? event : { ...event, atNs: event.atNs - earlierNs };
+  });
+  return { ...scenario, plan: { ...plan, events: events.sort(compareEvents) } };
+}
+
+/** A whole number among the arguments of one guest's nodes, at one place, equal for all of them. */
+export interface NumberArgument {
+  readonly nodes: readonly number[];
+  readonly place: number;
+  readonly value: number;
+}
+
+/** The whole numbers from 2 on among the nodes' arguments: how much work there is, mostly. */
+export function numberArguments({ world }: ScenarioDef): readonly NumberArgument[] {
+  const found = new Map<string, { nodes: number[]; place: number; value: number }>();
+  world.nodes.forEach(({ guest, args }, node) => {
+    args.forEach((text, place) => {
+      if (!/^[1-9]\d{0,8}$/.test(text) || text === '1') return;
+      const key = `${guest.image} ${place} ${text}`;
+      const known = found.get(key) ?? { nodes: [], place, value: Number(text) };
+      known.nodes.push(node);
+      found.set(key, known);
+    });
+  });
+  return [...found.values()];
+}
+
+/** The scenario with another number at that place. */
+export function withNumber(
+  scenario: ScenarioDef,
+  { nodes, place }: NumberArgument,
+  value: number,
+): ScenarioDef {
+  const { world } = scenario;
+  const changed = world.nodes.map((node, index) => {
+    if (!nodes.includes(index)) return node;
+    const args = node.args.map((text, at) => (at === place ? String(value) : text));
+    return { ...node, args };
+  });
+  return { ...scenario, world: { ...world, nodes: changed } };
+}
