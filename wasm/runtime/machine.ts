@@ -243,8 +243,7 @@ export class Machine implements HostContext {
   stop(index: number, args: readonly (number | bigint)[]): void {
     this.stopped = { index, args };
     this.waiting = this.pendingWait !== null;
-    this.suspended = true;
-    this.control[CONTROL.state] = UNWINDING;
+    this.unwind();
   }
 
   // What the instrumented code calls.
@@ -260,8 +259,7 @@ export class Machine implements HostContext {
       return;
     }
     if (this.localNs() < this.port.horizonNs) return this.grant();
-    this.suspended = true;
-    control[CONTROL.state] = UNWINDING;
+    this.unwind();
   }
 
   /** Import `athanor.trap`: a trap of our own follows. */
@@ -322,6 +320,18 @@ export class Machine implements HostContext {
     control[CONTROL.fuel] = this.clock.grant(this.port.horizonNs, control[CONTROL.fuel] as number);
   }
 
+  /**
+   * From here on all frames save themselves. They leave gaps, and what an earlier stop left there,
+   * of this guest or of another in the same instances, must not show in images and digests.
+   */
+  private unwind(): void {
+    const { instances, layout, control } = this;
+    new Uint8Array(control.buffer).fill(0, instances.framesFrom, layout.shadowStackTop);
+    instances.framesFrom = layout.shadowStackTop;
+    this.suspended = true;
+    control[CONTROL.state] = UNWINDING;
+  }
+
   /** Calls the present entry and those after it, until one stops or all have returned. */
   private run(): Effect {
     const { entries } = this.program;
@@ -342,6 +352,7 @@ export class Machine implements HostContext {
 
   private stoppedEffect(): Effect {
     this.control[CONTROL.state] = RUNNING;
+    this.instances.framesFrom = this.control[CONTROL.shadowSp] as number;
     const atNs = this.localNs();
     const wait = this.pendingWait;
     this.pendingWait = null;
@@ -360,6 +371,7 @@ export class Machine implements HostContext {
       return { kind: 'trap', atNs, ...error.trap };
     }
     const unwinding = this.control[CONTROL.state] === UNWINDING;
+    if (unwinding) this.instances.framesFrom = 0;
     if (error instanceof WebAssembly.RuntimeError) {
       if (unwinding) return { kind: 'trap', atNs, ...SHADOW_OVERFLOW };
       if (this.trapNumber === TRAP.depth) return { kind: 'trap', atNs, ...DEPTH_OVERFLOW };

@@ -13,6 +13,8 @@ export const POOL_BYTES_MAX = 2 ** 30;
 /** Linked instances with what is known of their memory's content. */
 export interface Tracked extends Linked {
   readonly pages: PageTracker;
+  /** The lowest byte of the shadow stack that may not be zero: what frames are saved over. */
+  framesFrom: number;
 }
 
 /** A program that is instrumented and compiled, with a pool of fresh linked instances. */
@@ -110,7 +112,7 @@ export class PreparedProgram {
 
   private track(linked: Linked, pristine: PristineMemory): Tracked {
     const pages = new PageTracker(this.layout, pristine, linked.memory.buffer);
-    return { ...linked, pages };
+    return { ...linked, pages, framesFrom: this.layout.shadowStackTop };
   }
 }
 

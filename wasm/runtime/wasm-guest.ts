@@ -130,7 +130,9 @@ export class WasmGuest implements Guest {
     const { layout } = this.program;
     const { buffer } = this.linked.memory;
     new Uint8Array(buffer, layout.controlBase).set(control);
-    new Uint8Array(buffer).set(frames, layout.shadowStackTop - frames.length);
+    const framesFrom = layout.shadowStackTop - frames.length;
+    new Uint8Array(buffer).set(frames, framesFrom);
+    this.linked.framesFrom = Math.min(this.linked.framesFrom, framesFrom);
     loadGlobals(this.linked);
   }
 
