@@ -232,7 +232,7 @@ export const COMMANDS = {
     options: {
       budget: {
         kind: 'text',
-        value: 'n|span',
+        value: 'budget',
         help: 'at most so many runs, or so long (500 runs)',
       },
       jobs: { kind: 'integer', short: 'j', value: 'n', help: 'run so many at a time' },

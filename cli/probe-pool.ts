@@ -159,8 +159,9 @@ export class ProbePool {
     take: (index: number, result: ProbeResult) => void,
   ): Promise<void> {
     return new Promise((resolve, reject) => {
+      // One by one: a worker has listeners of its own, without which it is never heard again.
       const end = (settle: () => void): void => {
-        worker.removeAllListeners();
+        worker.off('message', hear).off('error', fail).off('exit', leave);
         settle();
       };
       const give = (): void => {
@@ -174,20 +175,21 @@ export class ProbePool {
         }
         worker.postMessage({ kind: 'probe', ticket, probe } satisfies ToWorker);
       };
-      worker.on('message', (message: FromWorker) => {
+      const hear = (message: FromWorker): void => {
         try {
           if (message.kind === 'failed') throw new SimError(plainError(message));
           take(message.ticket, message.result);
           give();
         } catch (error) {
-          end(() => reject(error as Error));
+          fail(error as Error);
         }
-      });
-      worker.on('error', (error) => end(() => reject(error)));
-      worker.on('exit', (code) => {
+      };
+      const fail = (error: Error): void => end(() => reject(error));
+      const leave = (code: number): void => {
         const message = `a worker ended early with code ${code}`;
-        end(() => reject(new SimError({ code: 'crash/worker', message })));
-      });
+        fail(new SimError({ code: 'crash/worker', message }));
+      };
+      worker.on('message', hear).on('error', fail).on('exit', leave);
       give();
     });
   }

@@ -71,7 +71,11 @@ export function storyOf(
       return { atNs, node: nodes[node] ?? 'world', text, role };
     });
   const detail = property?.detail ?? outcome.reason;
-  return { lines, moral: `"${signature.property}" failed: ${detail}` };
+  const running = outcome.nodes.filter(({ name, status }) => {
+    return status === 'running' && def?.kind === 'exit' && def.nodes.includes(nodes.indexOf(name));
+  });
+  const who = running.length === 0 ? '' : ` (${running.map(({ name }) => name).join(', ')})`;
+  return { lines, moral: `"${signature.property}" failed: ${detail}${who}` };
 }
 
 /** Nodes whose last words count: those that a property of an end is about. */

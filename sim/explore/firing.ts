@@ -21,7 +21,7 @@ export function firingsOf(
     const { name, chance } = event;
     if (chance < MILLION && first.get(`plan/${name}/chance`) !== 1) continue;
     const atNs = event.atNs + (first.get(`plan/${name}/at`) ?? 0);
-    if (atNs >= endNs) continue;
+    if (atNs > endNs) continue;
     firings.set(name, { atNs, choice: first.get(`plan/${name}/node`) ?? null });
   }
   return firings;

@@ -70,6 +70,14 @@ describe('the probe pool', () => {
     expect(found[1]).toEqual(found[0]);
   });
 
+  it('goes on with its workers when it is asked again', async () => {
+    const { scenario, images } = campaign();
+    const pool = await makePool(2);
+    const start = pool.addStart({ scenario, images, checkpoint: null });
+    const first = await pool.run(probes(start, 4));
+    expect(await pool.run(probes(start, 4))).toEqual(first);
+  });
+
   it('refuses a number of jobs that no machine has', async () => {
     await expect(makePool(0)).rejects.toThrow('--jobs is 0, expected 1 to 256');
   });
