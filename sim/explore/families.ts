@@ -1,5 +1,5 @@
 import { MILLION } from '../kernel/units.ts';
-import { compareEvents } from '../plan/admit.ts';
+import { compareEvents, compareText } from '../plan/admit.ts';
 import type { ActionDef, EventDef, ScenarioDef } from '../plan/scenario.ts';
 import { drawFeature } from './policy.ts';
 
@@ -34,7 +34,7 @@ export function roleOf({ action }: EventDef): EventRole {
 /** The families of a plan's faults, in order of their names. */
 export function faultFamilies(scenario: ScenarioDef): readonly string[] {
   const roles = scenario.plan.events.map(roleOf).filter(({ mends }) => !mends);
-  return [...new Set(roles.map(({ family }) => family))].sort();
+  return [...new Set(roles.map(({ family }) => family))].sort(compareText);
 }
 
 /** The scenario with other events; they are put in canonical order. */

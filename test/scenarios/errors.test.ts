@@ -59,7 +59,7 @@ const ROWS: readonly (readonly [name: string, toml: string, expected: string])[]
     'an unknown key at the top',
     HEAD + 'sead = 1\n' + GUEST + TWO,
     'x.toml:3:1: sead | scenario/unknown-key | unknown key "sead" (did you mean "seed"?); allowed: ' +
-      'schema_version, name, seed, until, guest, node, network, link, event, property, limits',
+      'schema_version, name, seed, until, guest, node, network, scheduling, link, event, property, limits',
   ],
   [
     'an unknown key in a table',
@@ -77,9 +77,9 @@ const ROWS: readonly (readonly [name: string, toml: string, expected: string])[]
     'two unknown keys, in the order of the text',
     HEAD + 'zeta = 1\nalpha = 2\n' + GUEST + TWO,
     'x.toml:3:1: zeta | scenario/unknown-key | unknown key "zeta"; allowed: schema_version, name, ' +
-      'seed, until, guest, node, network, link, event, property, limits\n' +
+      'seed, until, guest, node, network, scheduling, link, event, property, limits\n' +
       'x.toml:4:1: alpha | scenario/unknown-key | unknown key "alpha"; allowed: schema_version, ' +
-      'name, seed, until, guest, node, network, link, event, property, limits',
+      'name, seed, until, guest, node, network, scheduling, link, event, property, limits',
   ],
   [
     'a key of another action',
