@@ -3,12 +3,18 @@ import { cpus } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import Table from 'cli-table3';
 import type { Benchmark, Figure } from './harness.ts';
+import { historyBenchmark } from './histories.ts';
 import { instrumentationBenchmark } from './instrumentation.ts';
 import { logBenchmark } from './log.ts';
 import { messageBenchmark } from './messages.ts';
 
 /** All benchmarks, in the order in which they run. */
-const BENCHMARKS: readonly Benchmark[] = [logBenchmark, messageBenchmark, instrumentationBenchmark];
+const BENCHMARKS: readonly Benchmark[] = [
+  logBenchmark,
+  historyBenchmark,
+  messageBenchmark,
+  instrumentationBenchmark,
+];
 
 /** Figures of an earlier run, kept in the repository: by benchmark, then by figure. */
 type Baseline = Readonly<Record<string, Readonly<Record<string, number>>>>;

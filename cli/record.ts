@@ -52,6 +52,8 @@ export interface RunRecord {
   readonly events: Uint8Array;
   readonly fingerprints: readonly FingerprintRecord[];
   readonly notes: readonly Note[];
+  /** What a failure of a history looks like, by the property's name. */
+  readonly pictures: ReadonlyMap<string, readonly string[]>;
   readonly checkpoint: FatCheckpoint | null;
   /** Overrides that no decision has reached (CR-23). */
   readonly unreached: readonly string[];
@@ -118,6 +120,7 @@ export function recordOf(
     events: result.events,
     fingerprints: result.fingerprints,
     notes: result.notes,
+    pictures: picturesOf(result),
     checkpoint: wanted ? checkpoint : null,
     unreached: simulation.unreachedOverrides(),
     error: null,
@@ -146,6 +149,10 @@ function leaveCheckpoint(simulation: Simulation, from: NonNullable<RunRequest['f
 /** Not the run's own failure: a full disk, a guest that is refused, an override that cannot be. */
 function isHostTrouble(error: SimError): boolean {
   return /^(store|input|scenario|guest|bundle|usage)\//.test(error.code);
+}
+
+function picturesOf({ properties }: SimulationResult): RunRecord['pictures'] {
+  return new Map(properties.flatMap(({ name, picture }) => (picture ? [[name, picture]] : [])));
 }
 
 export function outcomeOf(result: SimulationResult): RunOutcome {
@@ -197,6 +204,7 @@ function brokenRecord(
     events: Buffer.concat(frames.events),
     fingerprints: [],
     notes: [],
+    pictures: new Map(),
     checkpoint: null,
     unreached: [],
     error,

@@ -86,7 +86,9 @@ export function reportOutcome(record: RunRecord, context: Context): void {
     output.record({ type: 'node', name, status, code, lives, instructions });
   }
   for (const { name, kind, verdict, detail, atNs } of outcome.properties) {
-    output.record({ type: 'property', name, kind, verdict, detail, at_ns: atNs });
+    const picture = record.pictures.get(name);
+    const drawn = picture === undefined ? {} : { picture };
+    output.record({ type: 'property', name, kind, verdict, detail, at_ns: atNs, ...drawn });
   }
   if (!output.speaks) return;
   sayNodes(record, context);
@@ -141,7 +143,7 @@ function sayNodes({ outcome }: RunRecord, { output }: Context): void {
   for (const line of layOut([head, ...rows], new Set([2, 3, 4]))) output.say(line);
 }
 
-function sayProperties({ outcome }: RunRecord, { output }: Context): void {
+function sayProperties({ outcome, pictures }: RunRecord, { output }: Context): void {
   const { colors } = output;
   const paint = { pass: colors.green, fail: colors.red, inconclusive: colors.yellow };
   const head = ['property', 'kind', 'verdict', 'at', 'detail'].map(colors.dim);
@@ -150,6 +152,11 @@ function sayProperties({ outcome }: RunRecord, { output }: Context): void {
     return [name, kind, paint[verdict](verdict), at, printable(detail).slice(0, 160)];
   });
   for (const line of layOut([head, ...rows])) output.say(line);
+  for (const [name, lines] of pictures) {
+    output.say('');
+    output.say(colors.bold(name));
+    for (const line of lines) output.say(`  ${printable(line)}`);
+  }
 }
 
 function verdictLine({ outcome, error }: RunRecord, { output }: Context): string {

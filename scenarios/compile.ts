@@ -14,13 +14,9 @@ import {
 import { compileAction } from './compile-action.ts';
 import { CompileContext } from './compile-context.ts';
 import { compileNodes } from './compile-nodes.ts';
+import { compileProperties } from './compile-property.ts';
 import { schemaIssues, toErrors, type Source } from './issues.ts';
-import {
-  scenarioSchema,
-  type LinkFields,
-  type PropertyFields,
-  type ScenarioFields,
-} from './schema.ts';
+import { scenarioSchema, type LinkFields, type ScenarioFields } from './schema.ts';
 import type { KeyPath, PlainTable } from './toml.ts';
 
 /** Where a scenario's further files come from. Each throws a SimError if there is no such thing. */
@@ -48,9 +44,6 @@ export interface CompiledScenario {
 export type CompileResult =
   | { readonly ok: true; readonly scenario: CompiledScenario }
   | { readonly ok: false; readonly errors: readonly SimError[] };
-
-/** The property that every scenario has: no guest ends by a trap. */
-export const NO_TRAP = 'no-trap';
 
 /**
  * Makes the canonical scenario of a text's values: checks them by the schema, resolves names,
@@ -208,42 +201,4 @@ function compileEvents(fields: ScenarioFields, context: CompileContext): EventDe
     const { name, at: atNs, within: withinNs, chance } = event;
     return [{ name, atNs, withinNs, chance, action }];
   });
-}
-
-function compileProperties(
-  fields: readonly PropertyFields[],
-  context: CompileContext,
-): PropertyDef[] {
-  const seen = new Set<string>([NO_TRAP]);
-  const properties: PropertyDef[] = fields.map((property, index) => {
-    const path = ['property', index];
-    const { name } = property;
-    context.displayName(name, [...path, 'name'], seen);
-    const nodes = context.nodesOrAll(property.nodes, [...path, 'nodes']);
-    if (property.kind === 'exit') return { kind: 'exit', name, nodes, code: property.code };
-    checkPattern(property, path, context);
-    const { console } = property;
-    if (property.kind === 'eventually') {
-      return { kind: 'eventually', name, nodes, console, withinNs: property.within ?? null };
-    }
-    return { kind: property.kind, name, nodes, console };
-  });
-  return [...properties, { kind: 'no-trap', name: NO_TRAP }];
-}
-
-function checkPattern(
-  property: Exclude<PropertyFields, { kind: 'exit' }>,
-  path: KeyPath,
-  context: CompileContext,
-): void {
-  const { kind, console } = property;
-  const starsLeast = kind === 'agree' ? 2 : kind === 'unique' ? 1 : 0;
-  const stars = console.split('*').length - 1;
-  const place = [...path, 'console'];
-  if (console === '') context.fail('pattern', place, 'an empty pattern matches every line');
-  if (stars < starsLeast) {
-    const why = `"${kind}" compares what the signs * take: it needs at least ${starsLeast}`;
-    context.fail('pattern', place, why);
-  }
-  if (console.length > 1_000) context.fail('limit', place, 'it is longer than 1000 characters');
 }

@@ -2,12 +2,12 @@
 export { scenario, ScenarioBuilder } from './builder.ts';
 export {
   compileScenario,
-  NO_TRAP,
   type CompiledScenario,
   type CompileResult,
   type ScenarioFiles,
   type SourceFile,
 } from './compile.ts';
+export { NO_TRAP } from './compile-property.ts';
 export {
   builtinScenarioNames,
   builtinScenarioText,

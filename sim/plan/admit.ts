@@ -1,5 +1,6 @@
 import { SimError, type ErrorCode } from '../kernel/errors.ts';
 import { MILLION, VIRTUAL_NS_MAX } from '../kernel/units.ts';
+import { historyPropertyFault, isHistoryProperty } from './history-properties.ts';
 import { LINK_FLOOR_NS } from './scenario.ts';
 import { admitScheduling } from './scheduling.ts';
 import type {
@@ -190,6 +191,11 @@ function admitProperty(property: PropertyDef, path: string, nodeCount: number): 
   if (property.kind === 'no-trap') return;
   some(property.nodes, `${path}.nodes`, nodeCount);
   if (property.kind === 'exit') return integer(`${path}.code`, property.code, 0, 0xffff_ffff);
+  if (isHistoryProperty(property)) {
+    const fault = historyPropertyFault(property);
+    if (fault !== null) refuse('scenario/history', `${path}.${fault.field}`, fault.why);
+    return;
+  }
   limit(`${path}.console`, property.console.length, CONSOLE_PATTERN_LENGTH_MAX);
   const stars = property.console.split('*').length - 1;
   if (property.console === '') refuse('scenario/pattern', `${path}.console`, 'it is empty');

@@ -13,6 +13,7 @@ import {
   readWord,
   type Read,
 } from '../kernel/shape.ts';
+import { linearizableReader } from './history-properties.ts';
 import {
   admitScenario,
   EVENTS_MAX,
@@ -185,6 +186,7 @@ const readProperty: Read<PropertyDef> = readVariant<PropertyDef>({
     console: readText(),
     withinNs: readNullable(readInteger()),
   }),
+  linearizable: linearizableReader(NODES_MAX),
   unique: readConsole('unique'),
   agree: readConsole('agree'),
   'no-trap': readRecord<Property<'no-trap'>>({ kind: readWord(['no-trap']), name: readText() }),

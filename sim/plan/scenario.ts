@@ -1,5 +1,6 @@
 import type { Millionths, VirtualNs } from '../kernel/units.ts';
 import type { SchedulingDef } from './scheduling.ts';
+import type { HistoryPropertyDef } from './history-properties.ts';
 
 /**
  * A scenario: World + Plan + Properties + Seed (CR-51). This is the canonical form: every default
@@ -125,6 +126,7 @@ export type ActionDef =
  * than a space and matches anywhere in a line.
  */
 export type PropertyDef =
+  | HistoryPropertyDef
   /** The node (or each node) exits with this code before the run ends. */
   | {
       readonly kind: 'exit';

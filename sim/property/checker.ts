@@ -1,6 +1,10 @@
-import { unreachable } from '../kernel/assert.ts';
+import { assert, unreachable } from '../kernel/assert.ts';
 import type { VirtualNs } from '../kernel/units.ts';
+import { decodeUtf8 } from '../kernel/utf8.ts';
 import type { PropertyDef } from '../plan/scenario.ts';
+import { isHistoryProperty, type HistoryPropertyDef } from '../plan/history-properties.ts';
+import { judgeHistory, type HistoryVerdict } from './history-verdict.ts';
+import { History, type HistoryState } from './history.ts';
 import { compilePattern, matchPattern, type Pattern } from './pattern.ts';
 
 export type PropertyVerdict = 'pass' | 'fail' | 'inconclusive';
@@ -12,6 +16,8 @@ export interface PropertyResult {
   readonly detail: string;
   /** When it was decided, or null where only the end of the run decided it. */
   readonly atNs: VirtualNs | null;
+  /** Lines of plain text that show a failure of a history. */
+  readonly picture?: readonly string[];
 }
 
 /** One property's progress, as plain data. */
@@ -31,22 +37,29 @@ export interface CheckerState {
   readonly progress: readonly (Omit<Progress, 'captured'> & {
     readonly captured: readonly (readonly [string, string])[];
   })[];
+  /** Null where no property is about a history. */
+  readonly history: HistoryState | null;
 }
 
 /** `unique` and `agree` remember at most this many different captures; more is inconclusive. */
 export const CAPTURES_MAX = 1 << 20;
+
+/** The timeline shows so many characters of a marker. */
+const NOTE_LENGTH_MAX = 200;
 
 /** Follows a scenario's properties while a run goes on. */
 export class PropertyChecker {
   private readonly defs: readonly PropertyDef[];
   private readonly patterns: readonly (Pattern | null)[];
   private readonly nodeNames: readonly string[];
+  private readonly history: History | null;
   private progress: Progress[];
 
   constructor(defs: readonly PropertyDef[], nodeNames: readonly string[]) {
     this.defs = defs;
     this.nodeNames = nodeNames;
     this.patterns = defs.map((def) => ('console' in def ? compilePattern(def.console) : null));
+    this.history = defs.some(isHistoryProperty) ? new History(nodeNames) : null;
     this.progress = defs.map(() => ({
       verdict: null,
       detail: '',
@@ -59,6 +72,7 @@ export class PropertyChecker {
 
   /** A node wrote a whole line. */
   line(node: number, line: string, atNs: VirtualNs): void {
+    this.history?.line(node, line, atNs);
     for (let index = 0; index < this.defs.length; index++) {
       const progress = this.progress[index] as Progress;
       const def = this.defs[index] as PropertyDef;
@@ -98,6 +112,21 @@ export class PropertyChecker {
         decide(progress, 'fail', `${name} trapped: ${code}: ${message}`, atNs);
       }
     });
+  }
+
+  /**
+   * A node said something by a marker: a line of a history may come this way as well. The result
+   * is what the timeline shows of it.
+   */
+  marker(node: number, bytes: Uint8Array, atNs: VirtualNs): string {
+    const text = decodeUtf8(bytes);
+    this.history?.line(node, text, atNs);
+    return text.slice(0, NOTE_LENGTH_MAX);
+  }
+
+  /** A node's guest ended, in whatever way. */
+  lifeEnded(node: number): void {
+    this.history?.lifeEnded(node);
   }
 
   /** Whether a safety property has failed already. */
@@ -141,7 +170,10 @@ export class PropertyChecker {
           atNs: progress.atNs,
         };
       }
-      return { name, kind, ...verdictAtEnd(def, progress, endNs, complete), atNs: null };
+      const judged = isHistoryProperty(def)
+        ? this.judge(def)
+        : verdictAtEnd(def, progress, endNs, complete);
+      return { name, kind, ...judged, atNs: null };
     });
   }
 
@@ -152,6 +184,7 @@ export class PropertyChecker {
         exited: progress.exited.slice(),
         captured: [...progress.captured],
       })),
+      history: this.history?.capture() ?? null,
     };
   }
 
@@ -161,6 +194,12 @@ export class PropertyChecker {
       exited: saved.exited.slice(),
       captured: new Map(saved.captured),
     }));
+    if (state.history !== null) this.history?.restore(state.history);
+  }
+
+  private judge(def: HistoryPropertyDef): HistoryVerdict {
+    assert(this.history !== null, 'a scenario with a property of a history keeps one');
+    return judgeHistory(def, this.history);
   }
 
   private matched(
@@ -223,7 +262,7 @@ function remember(progress: Progress, key: string, value: string): string {
 }
 
 function verdictAtEnd(
-  def: PropertyDef,
+  def: Exclude<PropertyDef, HistoryPropertyDef>,
   progress: Progress,
   endNs: VirtualNs,
   complete: boolean,

@@ -125,6 +125,7 @@ export class World {
         this.checker.line(node, line, atNs);
         options.onLine(line);
       },
+      end: (node) => this.checker.lifeEnded(node),
     });
     this.lives = this.makeLives();
     this.plan = new PlanRunner(scenario.plan, this.decisions, this.planTarget());
@@ -313,7 +314,12 @@ export class World {
           this.consoles.write(node, descriptor, bytes, atNs);
         },
         marker: (node, bytes, atNs) => {
-          this.noteList.add({ atNs, node, kind: 'marker', text: `${bytes.length} bytes` });
+          this.noteList.add({
+            atNs,
+            node,
+            kind: 'marker',
+            text: this.checker.marker(node, bytes, atNs),
+          });
         },
       },
     });

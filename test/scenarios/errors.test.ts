@@ -118,7 +118,22 @@ const ROWS: readonly (readonly [name: string, toml: string, expected: string])[]
     'an unknown kind of property',
     BASE + '[[property]]\nname = "p"\nkind = "allways"\n',
     'x.toml:10:1: property[0].kind | scenario/value | "allways" is not one of "exit", "never", ' +
-      '"eventually", "unique", "agree"',
+      '"eventually", "unique", "agree", "linearizable"',
+  ],
+  [
+    'a history of a model that does not exist',
+    BASE + '[[property]]\nname = "p"\nkind = "linearizable"\nmodel = "que"\n',
+    'x.toml:11:1: property[0].model | scenario/value | "que" is not one of "register", "map", "set", "queue"',
+  ],
+  [
+    'a queue that does not begin empty',
+    BASE + '[[property]]\nname = "p"\nkind = "linearizable"\nmodel = "queue"\ninitial = "1"\n',
+    'x.toml:12:1: property[0].initial | scenario/history | a queue begins empty',
+  ],
+  [
+    'a check of a history without steps',
+    BASE + '[[property]]\nname = "p"\nkind = "linearizable"\nmodel = "map"\nsteps = 0\n',
+    'x.toml:12:1: property[0].steps | scenario/value | 0 is below 1',
   ],
   [
     'an unknown end',

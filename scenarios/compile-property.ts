@@ -1,0 +1,61 @@
+import { historyPropertyFault, type PropertyDef } from '../sim/index.ts';
+import type { CompileContext } from './compile-context.ts';
+import type { PropertyFields } from './schema.ts';
+import type { KeyPath } from './toml.ts';
+
+/** The property that every scenario has: no guest ends by a trap. */
+export const NO_TRAP = 'no-trap';
+
+/** Makes the canonical properties, and the one that every scenario has. */
+export function compileProperties(
+  fields: readonly PropertyFields[],
+  context: CompileContext,
+): PropertyDef[] {
+  const seen = new Set<string>([NO_TRAP]);
+  const properties: PropertyDef[] = fields.map((property, index) => {
+    const path = ['property', index];
+    const { name } = property;
+    context.displayName(name, [...path, 'name'], seen);
+    const nodes = context.nodesOrAll(property.nodes, [...path, 'nodes']);
+    if (property.kind === 'exit') return { kind: 'exit', name, nodes, code: property.code };
+    if (property.kind === 'linearizable') return linearizable(property, nodes, path, context);
+    checkPattern(property, path, context);
+    const { console } = property;
+    if (property.kind === 'eventually') {
+      return { kind: 'eventually', name, nodes, console, withinNs: property.within ?? null };
+    }
+    return { kind: property.kind, name, nodes, console };
+  });
+  return [...properties, { kind: 'no-trap', name: NO_TRAP }];
+}
+
+function linearizable(
+  property: Extract<PropertyFields, { kind: 'linearizable' }>,
+  nodes: readonly number[],
+  path: KeyPath,
+  context: CompileContext,
+): PropertyDef {
+  const { name, model, steps: stepsMax } = property;
+  const initial = property.initial ?? null;
+  const def = { kind: 'linearizable', name, nodes, model, initial, stepsMax } as const;
+  const fault = historyPropertyFault(def);
+  if (fault !== null) context.fail('history', [...path, fault.field], fault.why);
+  return def;
+}
+
+function checkPattern(
+  property: Extract<PropertyFields, { console: string }>,
+  path: KeyPath,
+  context: CompileContext,
+): void {
+  const { kind, console } = property;
+  const starsLeast = kind === 'agree' ? 2 : kind === 'unique' ? 1 : 0;
+  const stars = console.split('*').length - 1;
+  const place = [...path, 'console'];
+  if (console === '') context.fail('pattern', place, 'an empty pattern matches every line');
+  if (stars < starsLeast) {
+    const why = `"${kind}" compares what the signs * take: it needs at least ${starsLeast}`;
+    context.fail('pattern', place, why);
+  }
+  if (console.length > 1_000) context.fail('limit', place, 'it is longer than 1000 characters');
+}
