@@ -12,6 +12,7 @@ import {
   encodeFingerprints,
   encodeManifest,
   encodeScenario,
+  guestsOf,
   LOG_DECISIONS,
   LOG_EVENTS,
   PagePool,
@@ -200,8 +201,8 @@ function readImages(
     images.set(digest, bytes);
   }
   if (manifest.thin) return images;
-  for (const { guest } of scenario.world.nodes) {
-    if (!images.has(guest.image)) refuse(`the image ${guest.image} is missing`);
+  for (const { image } of guestsOf(scenario)) {
+    if (!images.has(image)) refuse(`the image ${image} is missing`);
   }
   return images;
 }

@@ -10,7 +10,13 @@ import {
   type CompiledScenario,
   type CompileResult,
 } from '../scenarios/index.ts';
-import { decodeScenario, SimError, type PlanDef, type ScenarioDef } from '../sim/index.ts';
+import {
+  decodeScenario,
+  guestsOf,
+  SimError,
+  type PlanDef,
+  type ScenarioDef,
+} from '../sim/index.ts';
 import { openBundle } from './bundle.ts';
 import type { Context } from './context.ts';
 import { ErrorList } from './errors.ts';
@@ -71,7 +77,7 @@ function unwrap(result: CompileResult): CompiledScenario {
 
 /** The images of a scenario, by their address in the store. */
 export function imagesFromStore(def: ScenarioDef, store: Store): ReadonlyMap<string, Uint8Array> {
-  const digests = new Set(def.world.nodes.map((node) => node.guest.image));
+  const digests = new Set(guestsOf(def).map(({ image }) => image));
   return new Map([...digests].map((digest) => [digest, store.get(digest)]));
 }
 

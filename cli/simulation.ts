@@ -371,16 +371,17 @@ export class Simulation {
     const { scenario, images, engine } = this.options;
     const def = scenario.world.nodes[node];
     assert(def !== undefined, 'a node that starts is defined');
-    const image = images.get(def.guest.image);
+    const guest = this.world.guestOf(node);
+    const image = images.get(guest.image);
     if (image === undefined) {
       throw new SimError({
         code: 'scenario/image',
-        message: `the image ${def.guest.image} of guest "${def.guest.label}" is not at hand`,
+        message: `the image ${guest.image} of guest "${guest.label}" is not at hand`,
         place: `node ${def.name}`,
         remedy: 'give the guest binary with the scenario or bundle',
       });
     }
-    const program = engine.load(def.guest.image, image, def.memoryPagesMax);
+    const program = engine.load(guest.image, image, def.memoryPagesMax);
     const port = this.world.ports[node];
     assert(port !== undefined, 'each node has a port');
     const { nsPerThousandInstructions } = def;

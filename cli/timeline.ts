@@ -95,6 +95,10 @@ const SIGNS: Readonly<Record<TimelineRow['kind'], string>> = {
   pause: '\u23f8',
   network: '\u21af',
   marker: '\u25c6',
+  wipe: '\u2717',
+  upgrade: '\u21bb',
+  clock: '\u25f7',
+  plan: '\u21af',
 };
 
 /** Writes a timeline for people: time, node in its colour, a sign for the kind, the text. */

@@ -35,12 +35,16 @@ export interface EventLogState {
   readonly count: number;
 }
 
+/** Somebody who is told of each event as it is appended. */
+export type EventWatch = (kind: string, guest: number, atNs: VirtualNs) => void;
+
 export class EventLog {
   readonly log: RecordLog;
   private readonly byName = new Map<string, EventKind>();
   private used: EventKind[] = [];
   private lastNs: VirtualNs = 0;
   private count = 0;
+  private watch: EventWatch | null = null;
 
   constructor(onFrame: (frame: Uint8Array) => void) {
     this.log = new RecordLog(2, onFrame);
@@ -49,6 +53,11 @@ export class EventLog {
   /** How many events have been appended. */
   get eventCount(): number {
     return this.count;
+  }
+
+  /** From here on `watch` is told of each event; it is no part of the state. */
+  setWatch(watch: EventWatch): void {
+    this.watch = watch;
   }
 
   /** A handle on the kind of that name; it stays valid when a checkpoint is restored. */
@@ -75,6 +84,7 @@ export class EventLog {
     this.lastNs = atNs;
     this.count++;
     log.putEvent(kind.index + 1, guest + 1, changeNs, input, result);
+    if (this.watch !== null) this.watch(kind.name, guest, atNs);
   }
 
   capture(): EventLogState {

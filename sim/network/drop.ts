@@ -20,4 +20,14 @@ export const DROP = {
   BUFFER: 9,
   /** Nobody has that port. */
   NO_SOCKET: 10,
+  /** The link lost it within a burst. */
+  BURST: 11,
+  /** So many bytes wait for the link's bandwidth as may. */
+  QUEUE_FULL: 12,
+  /** The link's queue dropped it early. */
+  RED: 13,
+  /** It is larger than the link's MTU. */
+  TOO_BIG: 14,
+  /** Its checksum did not fit when it arrived. */
+  CHECKSUM: 15,
 } as const;

@@ -6,14 +6,22 @@ import { SimError } from '../kernel/errors.ts';
 import type { EventKind, EventLog } from '../kernel/event-log.ts';
 import { RollingDigest } from '../kernel/rolling-digest.ts';
 import { readBoolean, readInteger, readList, readRecord } from '../kernel/shape.ts';
-import { formatSpan, VIRTUAL_NS_MAX, type Millionths, type VirtualNs } from '../kernel/units.ts';
+import { formatSpan, VIRTUAL_NS_MAX, type VirtualNs } from '../kernel/units.ts';
 import { LINK_FLOOR_NS, type LinkDef } from '../plan/scenario.ts';
 import { NETWORK_NODES_MAX, nodeOfAddress } from './address.ts';
 import { DROP } from './drop.ts';
-import { Link, readLinkState, type LinkState } from './link.ts';
+import {
+  Link,
+  NO_DEGRADATION,
+  NOTHING,
+  readLinkState,
+  type Degradation,
+  type LinkState,
+} from './link.ts';
+import { flipBit } from './link-faults.ts';
 import { NameTable } from './name-table.ts';
 import { NodeWire, type WireNetwork } from './node-wire.ts';
-import { headerBytes, packetDigest, type Draft, type NetworkEvent, type Packet } from './packet.ts';
+import { packetDigest, type Draft, type NetworkEvent, type Packet } from './packet.ts';
 import { SocketStack } from './socket-stack.ts';
 
 export type { NetworkEvent } from './packet.ts';
@@ -135,51 +143,101 @@ export class Network implements WireNetwork {
   }
 
   /**
-   * Cuts directed links until `heal`. What is in flight when a cut begins is lost, also if the cut
-   * is mended before it would arrive; what is sent during a cut is lost at once (CR-89).
+   * Cuts directed links until `heal`, or until `mend` was called as often. What is in flight when
+   * a cut begins is lost, also if the cut is mended before it would arrive, unless `inFlight` says
+   * that it is delivered; what is sent or held during a cut is lost at once (CR-89). Gives how
+   * many links got through before.
    */
-  cut(pairs: readonly NodePair[]): void {
+  cut(pairs: readonly NodePair[], inFlight: 'deliver' | 'drop' = 'drop'): number {
     let digest = 0;
     let count = 0;
-    for (const [from, to] of pairs) {
-      const link = this.links[from]?.[to];
-      if (link === undefined || link.cut || from === to) continue;
-      link.cut = true;
-      link.cuts++;
+    for (const link of this.named(pairs)) {
+      if (link.cutHolds++ > 0) continue;
+      if (inFlight === 'drop') link.cuts++;
       count++;
-      digest = mix32(digest ^ (from * 65_536 + to));
+      digest = mix32(digest ^ (link.def.from * 65_536 + link.def.to));
     }
     this.note('net/cut', digest, count);
+    return count;
   }
 
-  /** Mends every cut. */
-  heal(): void {
+  /** Takes back one cut of each of these links; gives how many get through again. */
+  mend(pairs: readonly NodePair[]): number {
+    let count = 0;
+    for (const link of this.named(pairs)) {
+      if (link.cutHolds > 0 && --link.cutHolds === 0) count++;
+    }
+    this.note('net/mend', 0, count);
+    return count;
+  }
+
+  /** Mends every cut, and gives how many links were cut. */
+  heal(): number {
     let count = 0;
     for (const link of this.linkList) {
-      if (!link.cut) continue;
-      link.cut = false;
+      if (!link.isCut) continue;
+      link.cutHolds = 0;
       count++;
     }
     this.note('net/heal', 0, count);
+    return count;
   }
 
   /**
-   * Sets what is added to the links between these nodes (to all links if there are none): a link
-   * loses packets with the larger of its own and this probability, and takes so much longer. Zeros
-   * end it.
+   * From here on these links hold what is sent, until `release` was called as often. What is in
+   * flight arrives.
    */
-  degrade(nodes: readonly number[], loss: Millionths, extraLatencyNs: VirtualNs): void {
+  stick(pairs: readonly NodePair[]): number {
+    let count = 0;
+    for (const link of this.named(pairs)) {
+      if (link.stuck++ === 0) count++;
+    }
+    this.note('net/stick', 0, count);
+    return count;
+  }
+
+  /** Lets stuck links go; what they held leaves now, in the order of sending. */
+  release(pairs: readonly NodePair[], atNs: VirtualNs): number {
+    let count = 0;
+    for (const link of this.named(pairs)) {
+      if (link.stuck === 0 || --link.stuck > 0) continue;
+      count++;
+      this.letGo(link, atNs);
+    }
+    this.note('net/release', 0, count);
+    return count;
+  }
+
+  /** Ends all cuts, stuck links and degradations. */
+  lift(atNs: VirtualNs): void {
+    this.heal();
+    // What is let go meets the links as they are from now on.
+    this.degrade([], NO_DEGRADATION);
+    const stuck = this.linkList.filter((link) => link.stuck > 0);
+    for (const link of stuck) link.stuck = 1;
+    this.release(
+      stuck.map(({ def }) => [def.from, def.to]),
+      atNs,
+    );
+  }
+
+  /**
+   * Sets what is added to the links between these nodes (to all links if there are none), in place
+   * of what was added before. What is in flight arrives when it would have. Gives how many links
+   * there are.
+   */
+  degrade(nodes: readonly number[], added: Degradation): number {
     const named = new Set(nodes);
     let count = 0;
     for (const link of this.linkList) {
       const { from, to } = link.def;
       if (from === to) continue;
       if (named.size > 0 && !(named.has(from) && named.has(to))) continue;
-      link.addedLoss = loss;
-      link.addedLatencyNs = extraLatencyNs;
+      link.degrade(added);
       count++;
     }
-    this.note('net/degrade', mix32(loss) ^ (extraLatencyNs | 0), count);
+    this.note('net/degrade', mix32(added.loss) ^ (added.extraLatencyNs | 0), count);
+    return count;
   }
 
   /**
@@ -211,30 +269,26 @@ export class Network implements WireNetwork {
   }
 
   transmit(packet: Draft, nowNs: VirtualNs, notBeforeNs: VirtualNs): VirtualNs {
-    const { events, decisions } = this.host;
+    const { events } = this.host;
     const { from, to, payload } = packet;
     packet.digest = packetDigest(packet);
     const result = trafficResult(to, payload.length);
     events.append(this.sendKind, from, nowNs, packet.digest, result);
     const link = this.links[from]?.[to];
-    const refusal = link === undefined ? DROP.NO_ROUTE : this.refusal(link, nowNs);
+    const refusal = link === undefined ? DROP.NO_ROUTE : refusalOf(link);
     if (link === undefined || refusal !== 0) {
       events.append(this.dropKind, from, nowNs, packet.digest, refusal);
       return notBeforeNs;
     }
-    const size = payload.length + headerBytes(packet.protocol);
-    const drawnNs = link.arrivalNs(decisions, nowNs, size);
-    const arrivalNs = Math.max(drawnNs, notBeforeNs);
-    if (arrivalNs > VIRTUAL_NS_MAX) {
-      events.append(this.dropKind, from, nowNs, packet.digest, DROP.TOO_LATE);
-      return notBeforeNs;
-    }
     packet.cuts = link.cuts;
-    link.packets++;
-    link.bytes += payload.length;
-    this.countInFlight();
-    this.host.schedule(arrivalNs, to, from, packet);
-    return arrivalNs;
+    if (link.stuck === 0) return this.carry(link, packet, nowNs, notBeforeNs);
+    this.takeOn(link, packet);
+    link.held.push(packet);
+    return notBeforeNs;
+  }
+
+  mtuBytes(from: number, to: number): number {
+    return this.links[from]?.[to]?.def.faults?.mtu?.bytes ?? Infinity;
   }
 
   capture(): unknown {
@@ -272,11 +326,103 @@ export class Network implements WireNetwork {
     return digest.hex();
   }
 
-  /** Why the link does not take a packet now, or 0. */
-  private refusal(link: Link, nowNs: VirtualNs): number {
-    if (link.cut) return DROP.CUT;
-    if (link.isFull) return DROP.LINK_FULL;
-    return link.loses(this.host.decisions, nowNs) ? DROP.LOSS : 0;
+  /** The links of these pairs, as far as there are any between two nodes. */
+  private named(pairs: readonly NodePair[]): readonly Link[] {
+    return pairs.flatMap(([from, to]) => {
+      const link = this.links[from]?.[to];
+      return link === undefined || from === to ? [] : [link];
+    });
+  }
+
+  /** Sends a packet over a link that takes it; gives its arrival, or `notBeforeNs` if it is lost. */
+  private carry(
+    link: Link,
+    packet: Packet,
+    nowNs: VirtualNs,
+    notBeforeNs: VirtualNs,
+  ): VirtualNs {
+    const { events, decisions } = this.host;
+    const refusal = link.refuses(decisions, packet, nowNs);
+    const drawnNs = refusal === 0 ? link.arrivalNs(decisions, nowNs, packet) : 0;
+    const arrivalNs = Math.max(drawnNs, notBeforeNs);
+    const reason = refusal === 0 && arrivalNs > VIRTUAL_NS_MAX ? DROP.TOO_LATE : refusal;
+    if (reason !== 0) {
+      events.append(this.dropKind, packet.from, nowNs, packet.digest, reason);
+      return notBeforeNs;
+    }
+    const { faults } = link;
+    if (faults === NOTHING) {
+      this.sendOff(link, packet, arrivalNs);
+      return arrivalNs;
+    }
+    return this.disturb(link, packet, nowNs, arrivalNs);
+  }
+
+  /** What a link may do to a packet that it did not lose. */
+  private disturb(
+    link: Link,
+    packet: Packet,
+    nowNs: VirtualNs,
+    arrivalNs: VirtualNs,
+  ): VirtualNs {
+    const { decisions } = this.host;
+    const { corrupt = 0, corruptUndetected = 0, reorder, duplicate } = link.faults;
+    const own = link.decisions;
+    let sent = packet;
+    const bits = packet.payload.length * 8;
+    if (bits > 0 && own.chance(decisions, 'corrupt-undetected', nowNs, corruptUndetected)) {
+      sent = this.flip(packet, own.choose(decisions, 'corrupt-bit', nowNs, bits), nowNs);
+    }
+    if (own.chance(decisions, 'corrupt', nowNs, corrupt)) sent = { ...sent, damaged: true };
+    let lateNs = arrivalNs;
+    if (reorder !== undefined && own.chance(decisions, 'reorder', nowNs, reorder.chance)) {
+      lateNs += 1 + own.choose(decisions, 'reorder-delay', nowNs, reorder.windowNs);
+    }
+    this.sendOff(link, sent, Math.min(lateNs, VIRTUAL_NS_MAX));
+    if (duplicate === undefined || link.isFull) return arrivalNs;
+    if (!own.chance(decisions, 'duplicate', nowNs, duplicate.chance)) return arrivalNs;
+    const gapNs = own.choose(decisions, 'duplicate-gap', nowNs, duplicate.gapNs + 1);
+    this.sendOff(link, sent, Math.min(lateNs + gapNs, VIRTUAL_NS_MAX));
+    return arrivalNs;
+  }
+
+  private flip(packet: Packet, bit: number, nowNs: VirtualNs): Packet {
+    const { events } = this.host;
+    const flipped: Draft = { ...packet, payload: flipBit(packet.payload, bit) };
+    flipped.digest = packetDigest(flipped);
+    events.append(events.kind('net/corrupt'), packet.from, nowNs, packet.digest, bit);
+    return flipped;
+  }
+
+  private sendOff(link: Link, packet: Packet, arrivalNs: VirtualNs): void {
+    this.takeOn(link, packet);
+    this.host.schedule(arrivalNs, packet.to, packet.from, packet);
+  }
+
+  private takeOn(link: Link, packet: Packet): void {
+    link.packets++;
+    link.bytes += packet.payload.length;
+    this.countInFlight();
+  }
+
+  private takeOff(link: Link, packet: Packet): void {
+    link.packets--;
+    link.bytes -= packet.payload.length;
+    this.inFlight--;
+  }
+
+  /** What a link held goes on, but for what was sent before or during a cut. */
+  private letGo(link: Link, atNs: VirtualNs): void {
+    const { held } = link;
+    link.held = [];
+    let notBeforeNs = 0;
+    for (const packet of held) {
+      this.takeOff(link, packet);
+      const stale = packet.cuts === link.cuts ? 0 : DROP.CUT_IN_FLIGHT;
+      const refusal = link.isCut ? DROP.CUT : stale;
+      if (refusal === 0) notBeforeNs = this.carry(link, packet, atNs, notBeforeNs);
+      else this.host.events.append(this.dropKind, packet.from, atNs, packet.digest, refusal);
+    }
   }
 
   private arrive(packet: Packet, atNs: VirtualNs): void {
@@ -284,14 +430,14 @@ export class Network implements WireNetwork {
     const { from, to, payload, digest } = packet;
     const link = this.links[from]?.[to];
     assert(link !== undefined, 'a packet arrives over a link');
-    link.packets--;
-    link.bytes -= payload.length;
-    this.inFlight--;
+    this.takeOff(link, packet);
     let reason: number;
     if (packet.cuts !== link.cuts) {
       reason = DROP.CUT_IN_FLIGHT;
     } else if (!this.up[to]) {
       reason = DROP.NODE_DOWN;
+    } else if (packet.damaged === true) {
+      reason = DROP.CHECKSUM;
     } else {
       events.append(this.deliverKind, to, atNs, digest, trafficResult(from, payload.length));
       reason = this.stack(to).deliver(packet, atNs);
@@ -312,6 +458,12 @@ export class Network implements WireNetwork {
     const { events } = this.host;
     events.append(events.kind(kind), -1, this.host.nowNs(), input, result);
   }
+}
+
+/** Why the link takes no packet at all now, or 0. */
+function refusalOf(link: Link): number {
+  if (link.isCut) return DROP.CUT;
+  return link.isFull ? DROP.LINK_FULL : 0;
 }
 
 function makeLinks(

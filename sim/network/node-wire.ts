@@ -10,6 +10,8 @@ export interface WireNetwork {
   nodeOf(address: number): number;
   /** Whether a packet can leave `from` for `to`, cut or not. */
   hasRoute(from: number, to: number): boolean;
+  /** The largest packet that the link is known to carry; `Infinity` without a limit. */
+  mtuBytes(from: number, to: number): number;
   /** Sends a packet; returns its arrival, or `notBeforeNs` if it is lost. */
   transmit(packet: Draft, nowNs: VirtualNs, notBeforeNs: VirtualNs): VirtualNs;
   wake(atNs: VirtualNs, event: TimerEvent): void;
@@ -70,6 +72,11 @@ export class NodeWire {
 
   transmit(packet: Draft, notBeforeNs: VirtualNs): VirtualNs {
     return this.network.transmit(packet, this.nowNs(), notBeforeNs);
+  }
+
+  /** The largest packet on the way to a node; `Infinity` without a limit. */
+  mtuBytes(to: number): number {
+    return this.network.mtuBytes(this.node, to);
   }
 
   wake(atNs: VirtualNs, event: TimerEvent): void {

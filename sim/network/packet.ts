@@ -1,5 +1,13 @@
 import { mix32 } from '../kernel/draw.ts';
 import { digest32 } from '../kernel/rolling-digest.ts';
+import {
+  readBoolean,
+  readBytes,
+  readInteger,
+  readRecord,
+  readWord,
+  type Read,
+} from '../kernel/shape.ts';
 
 /** Protocol numbers as in the IPv4 header (IANA, "Assigned Internet Protocol Numbers"). */
 export const PROTOCOL_ICMP = 1;
@@ -38,7 +46,32 @@ export interface Packet {
   readonly digest: number;
   /** How often the link had been cut when the packet was sent: a further cut loses it (CR-89). */
   readonly cuts: number;
+  /** It was damaged on the way, and its checksum tells. */
+  readonly damaged?: boolean;
 }
+
+/** Reads a packet that a checkpoint holds. */
+export const readPacket: Read<Packet> = readRecord<Packet>(
+  {
+    kind: readWord(['packet']),
+    from: readInteger(),
+    to: readInteger(),
+    protocol: readInteger(0, 255),
+    source: readInteger(0, 0xffff_ffff),
+    sourcePort: readInteger(0, 65_535),
+    target: readInteger(0, 0xffff_ffff),
+    targetPort: readInteger(0, 65_535),
+    flags: readInteger(0, 255),
+    sequence: readInteger(),
+    acknowledgement: readInteger(),
+    window: readInteger(),
+    payload: readBytes(65_535),
+    digest: readInteger(0, 0xffff_ffff),
+    cuts: readInteger(),
+    damaged: readBoolean,
+  },
+  ['damaged'],
+);
 
 /** A packet that is being made: the network fills in the last two fields when it takes it. */
 export type Draft = { -readonly [Field in keyof Packet]: Packet[Field] };

@@ -14,6 +14,7 @@ import {
   PROTOCOL_TCP,
   type Packet,
   type TimerKind,
+  headerBytes,
 } from './packet.ts';
 import { PortBook } from './port-book.ts';
 import type { SocketId } from './socket-types.ts';
@@ -315,7 +316,8 @@ export class TcpTable implements TcpHost {
     const nowNs = this.nowNs();
     const loopback = block.remoteNode === this.wire.node;
     block.state = state;
-    block.segmentBytes = loopback ? LOOPBACK_SEGMENT_BYTES : SEGMENT_BYTES;
+    const carriedBytes = this.wire.mtuBytes(block.remoteNode) - headerBytes(PROTOCOL_TCP);
+    block.segmentBytes = loopback ? LOOPBACK_SEGMENT_BYTES : Math.min(SEGMENT_BYTES, carriedBytes);
     // A clock of microseconds (RFC 9293 section 3.4.1 has four): later connections begin higher.
     block.initialSend = Math.trunc(nowNs / NS_PER_US) + 1;
     block.sendUnacknowledged = block.initialSend;

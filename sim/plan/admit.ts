@@ -1,6 +1,7 @@
 import { SimError, type ErrorCode } from '../kernel/errors.ts';
 import { MILLION, VIRTUAL_NS_MAX } from '../kernel/units.ts';
 import { historyPropertyFault, isHistoryProperty } from './history-properties.ts';
+import { faultIssues } from './fault-admit.ts';
 import { LINK_FLOOR_NS } from './scenario.ts';
 import { admitScheduling } from './scheduling.ts';
 import type {
@@ -44,6 +45,7 @@ export function admitScenario(def: ScenarioDef): void {
   unique(nodes, 'world.nodes');
   admitLinks(links, nodes.length);
   admitPlan(def.plan, nodes.length);
+  for (const { code, path, why } of faultIssues(def)) refuse(code, path, why);
   limit('properties', def.properties.length, PROPERTIES_MAX);
   def.properties.forEach((property, index) => {
     admitProperty(property, `properties[${index}]`, nodes.length);
@@ -74,9 +76,7 @@ function admitNode(node: NodeDef, index: number): void {
   if (!NODE_NAME.test(node.name)) {
     refuse('scenario/name', `${path}.name`, `"${node.name}" is no host name`);
   }
-  if (!/^[0-9a-f]{64}$/.test(node.guest.image)) {
-    refuse('scenario/image', `${path}.guest.image`, 'it is not a SHA-256');
-  }
+  admitImage(node.guest.image, `${path}.guest.image`);
   limit(`${path}.args`, node.args.length, TEXTS_MAX);
   limit(`${path}.env`, node.env.length, TEXTS_MAX);
   limit(`${path}.files`, node.files.length, FILES_MAX);
@@ -96,6 +96,10 @@ function admitNode(node: NodeDef, index: number): void {
   integer(`${path}.nsPerThousandInstructions`, rate, 1, NS_PER_THOUSAND_INSTRUCTIONS_MAX);
   integer(`${path}.memoryPagesMax`, node.memoryPagesMax, 1, MEMORY_PAGES_MAX);
   integer(`${path}.startNs`, node.startNs, 0, VIRTUAL_NS_MAX);
+}
+
+function admitImage(image: string, path: string): void {
+  if (!/^[0-9a-f]{64}$/.test(image)) refuse('scenario/image', path, 'it is not a SHA-256');
 }
 
 function admitPath(path: string, file: string): void {
@@ -154,11 +158,19 @@ function admitAction(action: ActionDef, path: string, nodeCount: number, atNs: n
       return some(action.oneOf, `${path}.oneOf`, nodeCount);
     case 'crash':
     case 'isolate':
+    case 'kill':
+    case 'wipe':
+    case 'slow':
+    case 'clock':
       return some(action.oneOf, `${path}.oneOf`, nodeCount);
     case 'restart':
       return indexes(action.oneOf, `${path}.oneOf`, nodeCount);
     case 'partition':
       return admitGroups(action.groups, `${path}.groups`, nodeCount);
+    case 'upgrade':
+      admitImage(action.guest.image, `${path}.guest.image`);
+      return some(action.oneOf, `${path}.oneOf`, nodeCount);
+    case 'stick':
     case 'cut':
       some(action.from, `${path}.from`, nodeCount);
       return some(action.to, `${path}.to`, nodeCount);

@@ -23,13 +23,21 @@ import {
   PROPERTIES_MAX,
   TEXTS_MAX,
 } from './admit.ts';
+import {
+  NODE_ACTION_READERS,
+  readGuest,
+  readLinkFaults,
+  readLiveness,
+  readNodeClock,
+  readSwarm,
+  readTrigger,
+} from './fault-codec.ts';
 import { checkIds, scenarioIds, type ScenarioIds } from './identity.ts';
 import { readScheduling } from './scheduling.ts';
 import type {
   ActionDef,
   EventDef,
   FileDef,
-  GuestDef,
   LimitsDef,
   LinkDef,
   NodeDef,
@@ -74,36 +82,38 @@ export function decodeScenario(bytes: Uint8Array): ScenarioDef {
 
 const indexes = readList(readInteger(), NODES_MAX);
 
-const readGuest: Read<GuestDef> = readRecord<GuestDef>({
-  kind: readWord(['wasm']),
-  image: readHex(64),
-  label: readText(),
-});
-
 const readFile: Read<FileDef> = readRecord<FileDef>({
   path: readText(),
   bytes: readBytes(FILE_BYTES_MAX),
 });
 
-const readNode: Read<NodeDef> = readRecord<NodeDef>({
-  name: readText(),
-  guest: readGuest,
-  args: readList(readText(65_536), TEXTS_MAX),
-  env: readList(readPair(readText(65_536), readText(65_536)), TEXTS_MAX),
-  files: readList(readFile, FILES_MAX),
-  nsPerThousandInstructions: readInteger(),
-  memoryPagesMax: readInteger(),
-  startNs: readInteger(),
-});
+const readNode: Read<NodeDef> = readRecord<NodeDef>(
+  {
+    name: readText(),
+    guest: readGuest,
+    args: readList(readText(65_536), TEXTS_MAX),
+    env: readList(readPair(readText(65_536), readText(65_536)), TEXTS_MAX),
+    files: readList(readFile, FILES_MAX),
+    nsPerThousandInstructions: readInteger(),
+    memoryPagesMax: readInteger(),
+    startNs: readInteger(),
+    clock: readNodeClock,
+  },
+  ['clock'],
+);
 
-const readLink: Read<LinkDef> = readRecord<LinkDef>({
-  from: readInteger(),
-  to: readInteger(),
-  latencyNs: readInteger(),
-  jitterNs: readInteger(),
-  loss: readInteger(),
-  bandwidth: readNullable(readInteger()),
-});
+const readLink: Read<LinkDef> = readRecord<LinkDef>(
+  {
+    faults: readLinkFaults,
+    from: readInteger(),
+    to: readInteger(),
+    latencyNs: readInteger(),
+    jitterNs: readInteger(),
+    loss: readInteger(),
+    bandwidth: readNullable(readInteger()),
+  },
+  ['faults'],
+);
 
 const readWorld: Read<WorldDef> = readRecord<WorldDef>({
   nodes: readList(readNode, NODES_MAX),
@@ -112,7 +122,10 @@ const readWorld: Read<WorldDef> = readRecord<WorldDef>({
 
 type Action<K extends ActionDef['kind']> = Extract<ActionDef, { kind: K }>;
 
+const readInFlight = readWord(['deliver']);
+
 const readAction: Read<ActionDef> = readVariant<ActionDef>({
+  ...NODE_ACTION_READERS,
   crash: readRecord<Action<'crash'>>({ kind: readWord(['crash']), oneOf: indexes }),
   restart: readRecord<Action<'restart'>>({ kind: readWord(['restart']), oneOf: indexes }),
   pause: readRecord<Action<'pause'>>({
@@ -120,37 +133,59 @@ const readAction: Read<ActionDef> = readVariant<ActionDef>({
     oneOf: indexes,
     forNs: readInteger(),
   }),
-  partition: readRecord<Action<'partition'>>({
-    kind: readWord(['partition']),
-    groups: readList(indexes, NODES_MAX),
-  }),
-  isolate: readRecord<Action<'isolate'>>({ kind: readWord(['isolate']), oneOf: indexes }),
-  cut: readRecord<Action<'cut'>>({ kind: readWord(['cut']), from: indexes, to: indexes }),
+  partition: readRecord<Action<'partition'>>(
+    {
+      kind: readWord(['partition']),
+      groups: readList(indexes, NODES_MAX),
+      inFlight: readInFlight,
+    },
+    ['inFlight'],
+  ),
+  isolate: readRecord<Action<'isolate'>>(
+    { kind: readWord(['isolate']), oneOf: indexes, inFlight: readInFlight },
+    ['inFlight'],
+  ),
+  cut: readRecord<Action<'cut'>>(
+    { kind: readWord(['cut']), from: indexes, to: indexes, inFlight: readInFlight },
+    ['inFlight'],
+  ),
   heal: readRecord<Action<'heal'>>({ kind: readWord(['heal']) }),
-  degrade: readRecord<Action<'degrade'>>({
-    kind: readWord(['degrade']),
-    nodes: indexes,
-    loss: readInteger(),
-    extraLatencyNs: readInteger(),
-  }),
+  degrade: readRecord<Action<'degrade'>>(
+    {
+      kind: readWord(['degrade']),
+      nodes: indexes,
+      loss: readInteger(),
+      extraLatencyNs: readInteger(),
+      bandwidth: readInteger(1),
+      faults: readLinkFaults,
+    },
+    ['bandwidth', 'faults'],
+  ),
 });
 
-const readEvent: Read<EventDef> = readRecord<EventDef>({
-  name: readText(),
-  atNs: readInteger(),
-  withinNs: readInteger(),
-  chance: readInteger(),
-  action: readAction,
-});
+const readEvent: Read<EventDef> = readRecord<EventDef>(
+  {
+    name: readText(),
+    atNs: readInteger(),
+    withinNs: readInteger(),
+    chance: readInteger(),
+    action: readAction,
+    forNs: readInteger(1),
+    trigger: readTrigger,
+  },
+  ['forNs', 'trigger'],
+);
 
 const readPlan: Read<PlanDef> = readRecord<PlanDef>(
   {
+    liveness: readLiveness,
+    swarm: readSwarm,
     events: readList(readEvent, EVENTS_MAX),
     until: readWord(['quiescence', 'property', 'stopped', 'virtual-time']),
     limits: readRecord<LimitsDef>({ virtualNsMax: readInteger(), quantaMax: readInteger() }),
     scheduling: readScheduling,
   },
-  ['scheduling'],
+  ['liveness', 'swarm', 'scheduling'],
 );
 
 type Property<K extends PropertyDef['kind']> = Extract<PropertyDef, { kind: K }>;

@@ -1,7 +1,7 @@
 import { encodeCanonical } from '../kernel/canonical.ts';
 import { SimError } from '../kernel/errors.ts';
 import { sha256 } from '../kernel/sha256.ts';
-import { LINK_FLOOR_NS, type ScenarioDef } from './scenario.ts';
+import { LINK_FLOOR_NS, type EventDef, type ScenarioDef } from './scenario.ts';
 
 /**
  * What a scenario is called: SHA-256 (64 hexadecimal digits) of the canonical CBOR of each of its
@@ -27,11 +27,18 @@ export function scenarioIds(def: ScenarioDef): ScenarioIds {
     return { ...node, guest: { kind: node.guest.kind, image: node.guest.image } };
   });
   const world = part('world', { nodes, links: def.world.links, floorNs: LINK_FLOOR_NS });
-  const plan = part('plan', def.plan);
+  const plan = part('plan', { ...def.plan, events: def.plan.events.map(withoutLabels) });
   const properties = part('properties', def.properties);
   const seed = part('seed', def.seed);
   const scenario = part('scenario', [world, plan, properties, seed]);
   return { world, plan, properties, seed, scenario };
+}
+
+function withoutLabels(event: EventDef): unknown {
+  const { action } = event;
+  if (action.kind !== 'upgrade') return event;
+  const { kind, image } = action.guest;
+  return { ...event, action: { ...action, guest: { kind, image } } };
 }
 
 /** Compares ids that stand in a document with those of its content (CR-53). */

@@ -1,6 +1,14 @@
 import type { Millionths, VirtualNs } from '../kernel/units.ts';
 import type { SchedulingDef } from './scheduling.ts';
 import type { HistoryPropertyDef } from './history-properties.ts';
+import type {
+  FaultFamily,
+  LinkFaultsDef,
+  LivenessDef,
+  NodeActionDef,
+  NodeClockDef,
+  TriggerDef,
+} from './faults.ts';
 
 /**
  * A scenario: World + Plan + Properties + Seed (CR-51). This is the canonical form: every default
@@ -36,6 +44,8 @@ export interface NodeDef {
   readonly memoryPagesMax: number;
   /** When the node starts. */
   readonly startNs: VirtualNs;
+  /** How its clocks differ from the world's time; absent where they do not. */
+  readonly clock?: NodeClockDef;
 }
 
 export interface GuestDef {
@@ -44,6 +54,17 @@ export interface GuestDef {
   readonly image: string;
   /** What people call it; not part of any identity. */
   readonly label: string;
+}
+
+/** All builds that a scenario runs: of its nodes, then of its upgrades, some perhaps twice. */
+export function guestsOf({
+  world,
+  plan,
+}: Pick<ScenarioDef, 'world' | 'plan'>): readonly GuestDef[] {
+  const upgrades = plan.events.flatMap(({ action }) => {
+    return action.kind === 'upgrade' ? [action.guest] : [];
+  });
+  return [...world.nodes.map(({ guest }) => guest), ...upgrades];
 }
 
 export interface FileDef {
@@ -61,6 +82,8 @@ export interface LinkDef {
   readonly loss: Millionths;
   /** Bits a second, or null for no limit. */
   readonly bandwidth: number | null;
+  /** What else it does to packets; absent where it does nothing. */
+  readonly faults?: LinkFaultsDef;
 }
 
 /** Latency less jitter is at least this: the least lookahead, part of the identity (CR-54). */
@@ -70,6 +93,9 @@ export interface PlanDef {
   /** In canonical order: by time, then by name. */
   readonly events: readonly EventDef[];
   readonly until: Until;
+  /** A seed draws which of these families of faults are on; absent where all are. */
+  readonly swarm?: readonly FaultFamily[];
+  readonly liveness?: LivenessDef;
   readonly limits: LimitsDef;
   /** Absent where a guest that can go on always does so at once. */
   readonly scheduling?: SchedulingDef;
@@ -97,20 +123,37 @@ export interface EventDef {
   /** In millionths: 1,000,000 always happens. Otherwise a decision. */
   readonly chance: Millionths;
   readonly action: ActionDef;
+  /** The fault lifts itself after this time; absent where it stays. */
+  readonly forNs?: VirtualNs;
+  /** What it waits for besides its time. */
+  readonly trigger?: TriggerDef;
 }
+
+/** A cut loses what is in flight, unless it says this (CR-89). */
+export type InFlight = 'deliver';
 
 /** Where an action names several nodes as `oneOf`, one is drawn. */
 export type ActionDef =
+  | NodeActionDef
   | { readonly kind: 'crash'; readonly oneOf: readonly number[] }
   /** Starts a node that is not running; `oneOf` empty means every crashed node. */
   | { readonly kind: 'restart'; readonly oneOf: readonly number[] }
   | { readonly kind: 'pause'; readonly oneOf: readonly number[]; readonly forNs: VirtualNs }
   /** Cuts every link between nodes of different groups, both ways. */
-  | { readonly kind: 'partition'; readonly groups: readonly (readonly number[])[] }
+  | {
+      readonly kind: 'partition';
+      readonly groups: readonly (readonly number[])[];
+      readonly inFlight?: InFlight;
+    }
   /** Cuts one drawn node off from all others. */
-  | { readonly kind: 'isolate'; readonly oneOf: readonly number[] }
+  | { readonly kind: 'isolate'; readonly oneOf: readonly number[]; readonly inFlight?: InFlight }
   /** Cuts the directed links from `from` to `to`. */
-  | { readonly kind: 'cut'; readonly from: readonly number[]; readonly to: readonly number[] }
+  | {
+      readonly kind: 'cut';
+      readonly from: readonly number[];
+      readonly to: readonly number[];
+      readonly inFlight?: InFlight;
+    }
   /** Mends every cut. */
   | { readonly kind: 'heal' }
   /** Changes loss and latency of all links between the named nodes (all nodes if empty). */
@@ -119,6 +162,9 @@ export type ActionDef =
       readonly nodes: readonly number[];
       readonly loss: Millionths;
       readonly extraLatencyNs: VirtualNs;
+      /** Bits a second, where it is less than the link's own; absent without a limit. */
+      readonly bandwidth?: number;
+      readonly faults?: LinkFaultsDef;
     };
 
 /**

@@ -1,5 +1,6 @@
 import type { Outcome, Wait } from '../kernel/guest.ts';
-import type { VirtualNs } from '../kernel/units.ts';
+import { MILLION, type Millionths, type VirtualNs } from '../kernel/units.ts';
+import type { GuestDef } from '../plan/scenario.ts';
 
 /** Where a node stands. */
 export type NodeStatus = 'unstarted' | 'runnable' | 'waiting' | 'exited' | 'trapped' | 'crashed';
@@ -23,6 +24,10 @@ export interface NodeLife {
   exitCode: number | null;
   /** The last time at which the guest can have looked at the world. */
   observedNs: VirtualNs;
+  /** The share of its processor that the node gets. */
+  cpu: Millionths;
+  /** The build that it runs in place of the scenario's, or null. */
+  build: GuestDef | null;
 }
 
 export function newLife(): NodeLife {
@@ -36,6 +41,8 @@ export function newLife(): NodeLife {
     lives: 0,
     exitCode: null,
     observedNs: 0,
+    cpu: MILLION,
+    build: null,
   };
 }
 

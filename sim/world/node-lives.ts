@@ -3,9 +3,10 @@ import type { Decisions } from '../kernel/decision.ts';
 import type { EventKind, EventLog } from '../kernel/event-log.ts';
 import type { Effect, Wait } from '../kernel/guest.ts';
 import { digest32 } from '../kernel/rolling-digest.ts';
-import { formatSpan, type VirtualNs } from '../kernel/units.ts';
+import { formatSpan, MILLION, type Millionths, type VirtualNs } from '../kernel/units.ts';
 import { encodeUtf8 } from '../kernel/utf8.ts';
 import type { Network } from '../network/network.ts';
+import type { GuestDef } from '../plan/scenario.ts';
 import type { PropertyChecker } from '../property/checker.ts';
 import type { FileSystem } from '../storage/file-system.ts';
 import type { Consoles } from './consoles.ts';
@@ -13,6 +14,7 @@ import { hasStopped, isAlive, newLife, type NodeLife, type NodeStatus } from './
 import type { NoteList } from './notes.ts';
 import type { Scheduling } from './scheduling.ts';
 import type { Step } from './step.ts';
+import type { Note } from './timeline.ts';
 
 /** What the life of nodes touches of the world. */
 export interface LivesHost {
@@ -25,6 +27,8 @@ export interface LivesHost {
   readonly checker: PropertyChecker;
   readonly notes: NoteList;
   readonly scheduling: Scheduling;
+  /** The state of the node's disk as it was at the start of the world. */
+  readonly newDisk: (node: number) => unknown;
   /** Something the driver must do before the next boundary. */
   readonly push: (step: Step) => void;
   /** Queues an event of the node's own; the world gives it back to `start` or `deadline`. */
@@ -138,7 +142,8 @@ export class NodeLives {
     if (isAlive(life.status)) return;
     network.setUp(node, true);
     const again = life.lives > 0;
-    Object.assign(life, { ...newLife(), lives: life.lives + 1, observedNs: life.observedNs });
+    const { observedNs, cpu, build } = life;
+    Object.assign(life, { ...newLife(), lives: life.lives + 1, observedNs, cpu, build });
     this.setStatus(node, 'runnable');
     life.localNs = atNs;
     life.deadlineQueuedNs = -1;
@@ -167,35 +172,89 @@ export class NodeLives {
     if (this.host.network.stack(node).isReady(life.wait.interests)) this.wake(node, 'ready', atNs);
   }
 
-  crash(node: number, atNs: VirtualNs): void {
-    const { names, network, decisions, events, notes } = this.host;
+  /** Power loss; false if the node did not run. */
+  crash(node: number, atNs: VirtualNs): boolean {
+    const { names, network, decisions } = this.host;
     const life = this.mutable(node);
-    if (!isAlive(life.status)) return;
-    this.setStatus(node, 'crashed');
-    life.wait = null;
-    life.localNs = Math.max(life.localNs, atNs);
+    if (!isAlive(life.status)) return false;
+    this.stop(node, life, atNs);
     this.host.consoles.close(node, life.localNs);
     network.setUp(node, false);
     const stream = decisions.stream(`node/${names[node] ?? ''}/disk/crash`);
     this.files(node).crash((arity) => decisions.decide(stream, atNs, arity));
     this.host.push({ kind: 'stop', node });
-    events.append(this.kinds.crash, node, atNs, life.lives, 0);
-    notes.add({ atNs, node, kind: 'crash', text: 'crash' });
+    this.tell(this.kinds.crash, 'crash', 'crash', { node, atNs, input: life.lives });
+    return true;
+  }
+
+  /** The program ends as by SIGKILL: its system closes its sockets and files. */
+  kill(node: number, atNs: VirtualNs): boolean {
+    const life = this.mutable(node);
+    if (!isAlive(life.status)) return false;
+    this.stop(node, life, atNs);
+    this.endLife(node);
+    this.tell(this.host.events.kind('guest/kill'), 'crash', 'kill', {
+      node,
+      atNs,
+      input: life.lives,
+    });
+    return true;
+  }
+
+  /** Power loss, and a disk as at the start of the world takes the place of the old one. */
+  wipe(node: number, atNs: VirtualNs): boolean {
+    this.crash(node, atNs);
+    this.files(node).restore(this.host.newDisk(node));
+    const kind = this.host.events.kind('guest/wipe');
+    this.tell(kind, 'wipe', 'the disk is lost', { node, atNs, input: 0 });
+    return true;
+  }
+
+  /** The program ends and another build of it starts on the same disk. */
+  upgrade(node: number, guest: GuestDef, atNs: VirtualNs): boolean {
+    this.kill(node, atNs);
+    const life = this.mutable(node);
+    life.build = guest;
+    const input = digest32(encodeUtf8(guest.image));
+    const kind = this.host.events.kind('guest/upgrade');
+    this.tell(kind, 'upgrade', `upgrade to ${guest.label}`, { node, atNs, input });
+    this.host.schedule(atNs, node, 'start');
+    return true;
   }
 
   /** Starts a node that does not run, as an event of this time. */
-  restart(node: number, atNs: VirtualNs): void {
-    if (!isAlive(this.life(node).status)) this.host.schedule(atNs, node, 'start');
+  restart(node: number, atNs: VirtualNs): boolean {
+    if (isAlive(this.life(node).status)) return false;
+    this.host.schedule(atNs, node, 'start');
+    return true;
   }
 
-  pause(node: number, untilNs: VirtualNs, atNs: VirtualNs): void {
+  pause(node: number, untilNs: VirtualNs, atNs: VirtualNs): boolean {
     const life = this.mutable(node);
-    if (!isAlive(life.status)) return;
+    if (!isAlive(life.status)) return false;
     life.pausedUntilNs = Math.max(life.pausedUntilNs, untilNs);
     if (life.status === 'runnable') life.localNs = Math.max(life.localNs, untilNs);
     this.host.events.append(this.kinds.pause, node, atNs, 0, untilNs - atNs);
     const text = `pause for ${formatSpan(untilNs - atNs)}`;
     this.host.notes.add({ atNs, node, kind: 'pause', text });
+    return true;
+  }
+
+  /** From here on the node gets this share of its processor. */
+  slow(node: number, cpu: Millionths, atNs: VirtualNs): boolean {
+    const life = this.mutable(node);
+    if (life.cpu === cpu) return false;
+    life.cpu = cpu;
+    const text = cpu === MILLION ? 'full speed' : `slow: ${cpu} millionths of its processor`;
+    const { events, notes } = this.host;
+    events.append(events.kind('guest/slow'), node, atNs, 0, cpu);
+    notes.add({ atNs, node, kind: 'pause', text });
+    return true;
+  }
+
+  /** A guest that waits looks at its clocks again: they are not what they were. */
+  wakeForClock(node: number, atNs: VirtualNs): void {
+    if (this.life(node).status === 'waiting') this.wake(node, 'ready', atNs);
   }
 
   capture(): readonly NodeLife[] {
@@ -211,6 +270,23 @@ export class NodeLives {
     const life = this.lives[node];
     assert(life !== undefined, 'the node exists');
     return life;
+  }
+
+  private stop(node: number, life: NodeLife, atNs: VirtualNs): void {
+    this.setStatus(node, 'crashed');
+    life.wait = null;
+    life.localNs = Math.max(life.localNs, atNs);
+  }
+
+  private tell(
+    kind: EventKind,
+    note: Note['kind'],
+    text: string,
+    what: { readonly node: number; readonly atNs: VirtualNs; readonly input: number },
+  ): void {
+    const { node, atNs, input } = what;
+    this.host.events.append(kind, node, atNs, input, 0);
+    this.host.notes.add({ atNs, node, kind: note, text });
   }
 
   private files(node: number): FileSystem {

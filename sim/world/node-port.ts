@@ -2,10 +2,12 @@ import type { Decisions } from '../kernel/decision.ts';
 import type { EventKind, EventLog } from '../kernel/event-log.ts';
 import { digest32 } from '../kernel/rolling-digest.ts';
 import type { Stream } from '../kernel/stream.ts';
-import { NS_PER_S, type VirtualNs } from '../kernel/units.ts';
+import { MILLION, NS_PER_S, type Millionths, type VirtualNs } from '../kernel/units.ts';
 import type { SocketStack } from '../network/socket-stack.ts';
+import type { ClockChangeDef } from '../plan/faults.ts';
 import type { NodeDef } from '../plan/scenario.ts';
 import type { FileSystem } from '../storage/file-system.ts';
+import { NodeClock, readNodeClockState } from './node-clock.ts';
 import type { GuestPort } from './port.ts';
 
 /** The wall clock of every node at virtual time 0: 2026-01-01T00:00:00Z. */
@@ -44,6 +46,9 @@ export class NodePort implements GuestPort {
   nowNs: VirtualNs = 0;
   observedNs: VirtualNs = 0;
   horizonNs: VirtualNs = 0;
+  cpu: Millionths = MILLION;
+  /** The node's clocks, or null while they show the world's time. */
+  private clock: NodeClock | null;
   private readonly decisions: Decisions;
   private readonly events: EventLog;
   private readonly listener: PortListener;
@@ -58,6 +63,7 @@ export class NodePort implements GuestPort {
     this.name = def.name;
     this.args = [def.name, ...def.args];
     this.env = def.env;
+    this.clock = def.clock === undefined ? null : new NodeClock(def.clock);
     this.files = files;
     this.sockets = sockets;
     this.decisions = decisions;
@@ -70,19 +76,50 @@ export class NodePort implements GuestPort {
   }
 
   monotonicNs(): VirtualNs {
-    return this.nowNs + MONOTONIC_START_NS;
+    const shownNs = this.clock === null ? this.nowNs : this.clock.monotonicNs(this.nowNs);
+    return shownNs + MONOTONIC_START_NS;
   }
 
   realtimeNs(): bigint {
-    return EPOCH_NS + BigInt(this.nowNs);
+    const shownNs = this.clock === null ? this.nowNs : this.clock.realtimeNs(this.nowNs);
+    return EPOCH_NS + BigInt(shownNs);
   }
 
   deadlineFromMonotonic(atNs: bigint): VirtualNs {
-    return toVirtual(atNs - BigInt(MONOTONIC_START_NS));
+    const shownNs = atNs - BigInt(MONOTONIC_START_NS);
+    if (this.clock === null) return toVirtual(shownNs);
+    return neverAtInfinity(this.clock.whenMonotonic(toVirtual(shownNs), this.nowNs));
   }
 
   deadlineFromRealtime(atNs: bigint): VirtualNs {
-    return toVirtual(atNs - EPOCH_NS);
+    const shownNs = atNs - EPOCH_NS;
+    if (this.clock === null) return toVirtual(shownNs);
+    return neverAtInfinity(this.clock.whenRealtime(toClock(shownNs), this.nowNs));
+  }
+
+  /** Changes the node's clocks at a time of the world, which they never move (CR-91). */
+  changeClock(change: ClockChangeDef, atNs: VirtualNs): void {
+    this.clock ??= new NodeClock();
+    this.clock.change(change, atNs);
+  }
+
+  /** Whether the node's clocks were ever anything but right. */
+  get hasOwnClock(): boolean {
+    return this.clock !== null;
+  }
+
+  /** The clocks, or null while they show the world's time. */
+  captureClock(): unknown {
+    return this.clock?.capture() ?? null;
+  }
+
+  restoreClock(state: unknown): void {
+    if (state === null) {
+      this.clock = null;
+      return;
+    }
+    this.clock = new NodeClock();
+    this.clock.restore(readNodeClockState(state, 'world.clocks'));
   }
 
   entropy(into: Uint8Array): void {
@@ -114,4 +151,15 @@ function toVirtual(ns: bigint): VirtualNs {
   if (ns <= 0n) return 0;
   const last = BigInt(Number.MAX_SAFE_INTEGER);
   return Number(ns < last ? ns : last);
+}
+
+/** A point of a wall clock that may have been set back before the world's start. */
+function toClock(ns: bigint): number {
+  const last = BigInt(Number.MAX_SAFE_INTEGER);
+  if (ns > last) return Number.MAX_SAFE_INTEGER;
+  return Number(ns < -last ? -last : ns);
+}
+
+function neverAtInfinity(atNs: VirtualNs): VirtualNs {
+  return atNs === Infinity ? Number.MAX_SAFE_INTEGER : atNs;
 }

@@ -1,24 +1,25 @@
-import { assert, unreachable } from '../kernel/assert.ts';
-import type { Decisions } from '../kernel/decision.ts';
+import { assert } from '../kernel/assert.ts';
+import type { Decisions, DecisionSource } from '../kernel/decision.ts';
+import { EXPONENTIAL_ARITY, exponentialWaitNs } from '../kernel/exponential.ts';
 import { MILLION, type VirtualNs } from '../kernel/units.ts';
+import type { FaultFamily } from '../plan/faults.ts';
 import type { ActionDef, EventDef, PlanDef } from '../plan/scenario.ts';
+import { act, familyOf, lift, type PlanPhase, type PlanTarget } from './plan-actions.ts';
+import { idleEvents, UNREACHED, type EventProgress, type IdleEvent } from './plan-report.ts';
+import { PlanTriggers, type ArmedTrigger } from './plan-triggers.ts';
 
-/** What the plan can do to the world. */
-export interface PlanTarget {
-  crash(node: number, atNs: VirtualNs): void;
-  restart(node: number, atNs: VirtualNs): void;
-  pause(node: number, untilNs: VirtualNs, atNs: VirtualNs): void;
-  cut(pairs: readonly (readonly [from: number, to: number])[], atNs: VirtualNs): void;
-  heal(atNs: VirtualNs): void;
-  degrade(action: Extract<ActionDef, { kind: 'degrade' }>, atNs: VirtualNs): void;
-  /** Nodes that crashed and have not been started again, in order. */
-  crashedNodes(): readonly number[];
-  schedulePlan(atNs: VirtualNs, index: number, phase: PlanPhase): void;
-  readonly nodeCount: number;
+/** Where a plan stands, as plain data. */
+export interface PlanState {
+  readonly progress: readonly EventProgress[];
+  readonly armed: readonly ArmedTrigger[];
+  /** Families that the seed's swarm leaves out. */
+  readonly off: readonly FaultFamily[];
+  /** Whether all faults were lifted. */
+  readonly calm: boolean;
 }
 
-/** `window` opens at the earliest time, and draws whether and when; `fire` acts. */
-export type PlanPhase = 'window' | 'fire';
+/** The index of the end of all faults, which is no event of the plan's list. */
+const CALM = -1;
 
 /**
  * Turns the plan's events into actions. Each draw is made at the moment of use, on a stream of
@@ -29,18 +30,32 @@ export class PlanRunner {
   private readonly decisions: Decisions;
   private readonly target: PlanTarget;
   private readonly added: EventDef[] = [];
+  private readonly triggers: PlanTriggers;
+  private progress: EventProgress[];
+  private off: readonly FaultFamily[] = [];
+  private isCalm = false;
 
   constructor(plan: PlanDef, decisions: Decisions, target: PlanTarget) {
     this.plan = plan;
     this.decisions = decisions;
     this.target = target;
+    this.progress = plan.events.map(() => UNREACHED);
+    this.triggers = new PlanTriggers(plan.events, (index, atNs) => {
+      // What set it off has happened at this time already; it is answered at the next moment.
+      target.schedulePlan(atNs + 1, index, 'fire', -1);
+    });
   }
 
   /** Schedules every event's window: once, at the start of the world. */
   begin(): void {
-    this.plan.events.forEach((event, index) => {
-      this.target.schedulePlan(event.atNs, index, 'window');
+    const { swarm, liveness } = this.plan;
+    this.off = (swarm ?? []).filter((family) => {
+      return this.decisions.decide(this.decisions.stream(`swarm/${family}`), 0, 2) === 0;
     });
+    this.plan.events.forEach((event, index) => {
+      this.target.schedulePlan(event.atNs, index, 'window', -1);
+    });
+    if (liveness !== undefined) this.target.schedulePlan(liveness.atNs, CALM, 'calm', -1);
   }
 
   /** Takes an action in that stands in no plan; gives its index, for `handle`. */
@@ -52,21 +67,95 @@ export class PlanRunner {
 
   /** The name of an event, for the log. */
   eventName(index: number): string {
-    return this.event(index).name;
+    return index === CALM ? 'liveness' : this.event(index).name;
   }
 
-  handle(index: number, phase: PlanPhase, atNs: VirtualNs): void {
-    const event = this.event(index);
-    if (phase === 'fire') return this.act(event, atNs);
-    const { decisions } = this;
-    if (event.chance < MILLION) {
-      const stream = decisions.stream(`plan/${event.name}/chance`);
-      if (!decisions.decideChance(stream, atNs, event.chance)) return;
+  /** Whether any event waits for a number of quanta or effects. */
+  watches(kind: 'quantum' | 'effect'): boolean {
+    return this.triggers.watches(kind);
+  }
+
+  /** Looks on at decisions, if an event waits for one. */
+  get sources(): readonly DecisionSource[] {
+    return this.triggers.watches('decision') ? [this.triggers.source] : [];
+  }
+
+  /** A node has run a quantum, up to this time. */
+  quantum(node: number, atNs: VirtualNs): void {
+    this.triggers.quantum(node, atNs);
+  }
+
+  /** An effect was logged. */
+  effect(kind: string, node: number, atNs: VirtualNs): void {
+    this.triggers.effect(kind, node, atNs);
+  }
+
+  /** Events that changed nothing so far, and why (FB-73). */
+  idle(endNs: VirtualNs): readonly IdleEvent[] {
+    return idleEvents(this.plan, this.progress, endNs);
+  }
+
+  handle(index: number, phase: PlanPhase, node: number, atNs: VirtualNs): void {
+    switch (phase) {
+      case 'window':
+        return this.open(index, atNs);
+      case 'fire':
+        return this.fire(index, atNs);
+      case 'hazard':
+        this.fire(index, atNs);
+        return this.drawHazard(index, atNs);
+      case 'lift':
+        return lift(this.event(index).action, this.target, node, atNs);
+      case 'calm':
+        this.isCalm = true;
+        return this.target.calm(atNs);
     }
-    const stream = decisions.stream(`plan/${event.name}/at`);
-    const delayNs = decisions.decide(stream, atNs, event.withinNs + 1);
-    if (delayNs === 0) this.act(event, atNs);
-    else this.target.schedulePlan(atNs + delayNs, index, 'fire');
+  }
+
+  capture(): PlanState {
+    const { off, isCalm: calm } = this;
+    return { progress: this.progress.slice(), armed: this.triggers.capture(), off, calm };
+  }
+
+  restore(state: PlanState): void {
+    this.progress = state.progress.slice();
+    this.triggers.restore(state.armed);
+    this.off = state.off;
+    this.isCalm = state.calm;
+  }
+
+  /** An event's time has come: whether, and when or on what it acts. */
+  private open(index: number, atNs: VirtualNs): void {
+    const { decisions } = this;
+    const { name, chance, withinNs, trigger, action } = this.event(index);
+    this.tell(index, { reached: true });
+    const family = familyOf(action);
+    if (family !== null && this.off.includes(family)) {
+      return this.tell(index, { declined: 'swarm' });
+    }
+    if (chance < MILLION) {
+      const stream = decisions.stream(`plan/${name}/chance`);
+      if (!decisions.decideChance(stream, atNs, chance)) {
+        return this.tell(index, { declined: 'chance' });
+      }
+    }
+    if (trigger?.kind === 'hazard') return this.drawHazard(index, atNs);
+    if (trigger !== undefined) return this.triggers.arm(index, atNs);
+    const stream = decisions.stream(`plan/${name}/at`);
+    const delayNs = decisions.decide(stream, atNs, withinNs + 1);
+    if (delayNs === 0) this.fire(index, atNs);
+    else this.target.schedulePlan(atNs + delayNs, index, 'fire', -1);
+  }
+
+  /** The next time of a hazard, on `plan/<name>/hazard`, if it is within the window. */
+  private drawHazard(index: number, atNs: VirtualNs): void {
+    const event = this.event(index);
+    assert(event.trigger?.kind === 'hazard', 'a hazard has a mean');
+    const stream = this.decisions.stream(`plan/${event.name}/hazard`);
+    const choice = this.decisions.decide(stream, atNs, EXPONENTIAL_ARITY);
+    const nextNs = atNs + exponentialWaitNs(choice, event.trigger.meanNs);
+    if (nextNs > event.atNs + event.withinNs) return;
+    this.target.schedulePlan(nextNs, index, 'hazard', -1);
   }
 
   private event(index: number): EventDef {
@@ -76,61 +165,32 @@ export class PlanRunner {
     return event;
   }
 
-  private act(event: EventDef, atNs: VirtualNs): void {
-    const { target } = this;
-    const { action } = event;
-    switch (action.kind) {
-      case 'crash':
-        return target.crash(this.oneOf(event.name, action.oneOf, atNs), atNs);
-      case 'restart':
-        if (action.oneOf.length === 0) {
-          for (const node of target.crashedNodes()) target.restart(node, atNs);
-          return;
-        }
-        return target.restart(this.oneOf(event.name, action.oneOf, atNs), atNs);
-      case 'pause': {
-        const node = this.oneOf(event.name, action.oneOf, atNs);
-        return target.pause(node, atNs + action.forNs, atNs);
-      }
-      case 'partition':
-        return target.cut(betweenGroups(action.groups), atNs);
-      case 'isolate': {
-        const node = this.oneOf(event.name, action.oneOf, atNs);
-        return target.cut(aroundNode(node, target.nodeCount), atNs);
-      }
-      case 'cut':
-        return target.cut(pairs(action.from, action.to), atNs);
-      case 'heal':
-        return target.heal(atNs);
-      case 'degrade':
-        return target.degrade(action, atNs);
-      default:
-        return unreachable(action);
+  private fire(index: number, atNs: VirtualNs): void {
+    const { name, action, forNs } = this.event(index);
+    const isFault = familyOf(action) !== null;
+    if (this.isCalm && isFault) return this.tell(index, { declined: 'liveness' });
+    const node = 'oneOf' in action ? this.oneOf(name, action.oneOf, atNs) : -1;
+    const calmNs = this.plan.liveness?.atNs ?? Infinity;
+    const untilNs = isFault && !this.isCalm ? calmNs : Infinity;
+    const effective = act(action, this.target, { node, atNs, untilNs });
+    const { fired, effective: before } = this.progress[index] ?? UNREACHED;
+    this.tell(index, { fired: fired + 1, effective: before + (effective ? 1 : 0) });
+    if (forNs !== undefined && effective) {
+      this.target.schedulePlan(atNs + forNs, index, 'lift', node);
     }
   }
 
-  /** One of the nodes, by a decision if there are several. */
+  /** One of the nodes, by a decision if there are several; -1 for none, which means all. */
   private oneOf(name: string, nodes: readonly number[], atNs: VirtualNs): number {
+    if (nodes.length === 0) return -1;
     const stream = this.decisions.stream(`plan/${name}/node`);
     const node = nodes[this.decisions.decide(stream, atNs, nodes.length)];
-    assert(node !== undefined, 'an action names at least one node');
+    assert(node !== undefined, 'a choice is in its arity');
     return node;
   }
-}
 
-type Pairs = readonly (readonly [from: number, to: number])[];
-
-function pairs(from: readonly number[], to: readonly number[]): Pairs {
-  return from.flatMap((a) => to.filter((b) => b !== a).map((b) => [a, b] as const));
-}
-
-function betweenGroups(groups: readonly (readonly number[])[]): Pairs {
-  return groups.flatMap((group) => {
-    return groups.filter((other) => other !== group).flatMap((other) => pairs(group, other));
-  });
-}
-
-function aroundNode(node: number, nodeCount: number): Pairs {
-  const others = Array.from({ length: nodeCount }, (_, index) => index).filter((n) => n !== node);
-  return [...pairs([node], others), ...pairs(others, [node])];
+  private tell(index: number, news: Partial<EventProgress>): void {
+    if (index >= this.plan.events.length) return;
+    this.progress[index] = { ...(this.progress[index] ?? UNREACHED), ...news };
+  }
 }

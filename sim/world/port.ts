@@ -1,5 +1,5 @@
 import type { EventKind } from '../kernel/event-log.ts';
-import type { VirtualNs } from '../kernel/units.ts';
+import type { Millionths, VirtualNs } from '../kernel/units.ts';
 import type { FileSystem } from '../storage/file-system.ts';
 import type { SocketStack } from '../network/socket-stack.ts';
 
@@ -23,6 +23,8 @@ export interface GuestPort {
   observedNs: VirtualNs;
   /** The guest must stop when its local clock reaches this. `Infinity` when nothing can reach it. */
   readonly horizonNs: VirtualNs;
+  /** The share of its processor that the node gets now: read whenever the guest goes on. */
+  readonly cpu: Millionths;
   readonly files: FileSystem;
   readonly sockets: SocketStack;
   /** The node's monotonic clock: nanoseconds since the node's start of the world. */

@@ -5,7 +5,19 @@ export interface Note {
   readonly atNs: VirtualNs;
   /** The node, or -1 for the world. */
   readonly node: number;
-  readonly kind: 'start' | 'exit' | 'trap' | 'crash' | 'restart' | 'pause' | 'network' | 'marker';
+  readonly kind:
+    | 'start'
+    | 'exit'
+    | 'trap'
+    | 'crash'
+    | 'restart'
+    | 'pause'
+    | 'network'
+    | 'marker'
+    | 'wipe'
+    | 'upgrade'
+    | 'clock'
+    | 'plan';
   readonly text: string;
 }
 

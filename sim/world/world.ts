@@ -6,10 +6,10 @@ import { EventLog, type EventKind, type EventLogState } from '../kernel/event-lo
 import type { Effect } from '../kernel/guest.ts';
 import { EventQueue, type QueuedEvent, type QueueState } from '../kernel/queue.ts';
 import { digest32 } from '../kernel/rolling-digest.ts';
-import { formatSpan, formatTime, type VirtualNs } from '../kernel/units.ts';
+import { formatTime, type VirtualNs } from '../kernel/units.ts';
 import { encodeUtf8 } from '../kernel/utf8.ts';
 import { Network, type NetworkEvent } from '../network/network.ts';
-import type { ActionDef, NodeDef, ScenarioDef } from '../plan/scenario.ts';
+import type { ActionDef, GuestDef, NodeDef, ScenarioDef } from '../plan/scenario.ts';
 import { PropertyChecker, type CheckerState, type PropertyResult } from '../property/checker.ts';
 import type { FileSystem } from '../storage/file-system.ts';
 import { Consoles, type ConsolesState } from './consoles.ts';
@@ -18,8 +18,11 @@ import type { NodeLife } from './node-life.ts';
 import { NodeLives } from './node-lives.ts';
 import { NodePort } from './node-port.ts';
 import { NoteList } from './notes.ts';
-import { PlanRunner, type PlanPhase, type PlanTarget } from './plan-runner.ts';
 import { Scheduling } from './scheduling.ts';
+import { PLAN_PHASES, type PlanPhase } from './plan-actions.ts';
+import type { IdleEvent } from './plan-report.ts';
+import { PlanRunner, type PlanState } from './plan-runner.ts';
+import { makePlanTarget } from './plan-target.ts';
 import type { EndReason, Step } from './step.ts';
 import type { Note } from './timeline.ts';
 
@@ -27,7 +30,13 @@ type WorldEvent =
   | { readonly kind: 'network'; readonly event: NetworkEvent }
   | { readonly kind: 'deadline' }
   | { readonly kind: 'start' }
-  | { readonly kind: 'plan'; readonly index: number; readonly phase: PlanPhase };
+  | {
+      readonly kind: 'plan';
+      readonly index: number;
+      readonly phase: PlanPhase;
+      /** The node that a lift is about. */
+      readonly node?: number;
+    };
 
 export interface WorldOptions {
   readonly scenario: ScenarioDef;
@@ -56,6 +65,9 @@ export interface WorldState {
   readonly consoles: ConsolesState;
   readonly checker: CheckerState;
   readonly notes: readonly Note[];
+  readonly plan: PlanState;
+  /** Each node's clocks, or null where they show the world's time. */
+  readonly clocks: readonly unknown[];
 }
 
 /**
@@ -128,8 +140,9 @@ export class World {
       end: (node) => this.checker.lifeEnded(node),
     });
     this.lives = this.makeLives();
-    this.plan = new PlanRunner(scenario.plan, this.decisions, this.planTarget());
+    this.plan = this.makePlan();
     this.planKind = this.events.kind('plan');
+    this.setSources([]);
   }
 
   /** The time up to which the world has been decided. */
@@ -168,6 +181,16 @@ export class World {
     return this.lives.life(node);
   }
 
+  /** The build that a node runs, or will when it starts again. */
+  guestOf(node: number): GuestDef {
+    return this.life(node).build ?? (this.scenario.world.nodes[node] as NodeDef).guest;
+  }
+
+  /** Events of the plan that changed nothing so far, and why (FB-73). */
+  idleEvents(): readonly IdleEvent[] {
+    return this.plan.idle(this.now);
+  }
+
   /** The digest of a node's disk. */
   fileDigest(node: number): string {
     return (this.files[node] as FileSystem).digest();
@@ -175,7 +198,7 @@ export class World {
 
   /** Who is asked before the seed answers. */
   setSources(sources: readonly DecisionSource[]): void {
-    this.decisions.setSources(sources);
+    this.decisions.setSources([...this.plan.sources, ...sources]);
   }
 
   /** What to do next. After 'end' it stays 'end'. */
@@ -206,6 +229,7 @@ export class World {
     this.running = -1;
     this.actingNs = effect.atNs;
     this.lives.apply(node, effect, (this.ports[node] as NodePort).observedNs);
+    this.plan.quantum(node, effect.atNs);
   }
 
   /** How many timers of guests have fired since this world was made. */
@@ -252,6 +276,8 @@ export class World {
       consoles: this.consoles.capture(),
       checker: this.checker.capture(),
       notes: this.noteList.capture(),
+      plan: this.plan.capture(),
+      clocks: this.ports.map((port) => port.captureClock()),
     };
   }
 
@@ -271,6 +297,10 @@ export class World {
     this.consoles.restore(state.consoles);
     this.checker.restore(state.checker);
     this.noteList.restore(state.notes);
+    this.plan.restore(state.plan);
+    this.ports.forEach((port, node) => {
+      port.restoreClock(state.clocks[node]);
+    });
   }
 
   private begin(): void {
@@ -294,6 +324,7 @@ export class World {
       consoles,
       checker,
       notes: this.noteList,
+      newDisk: (node) => loadFiles((this.scenario.world.nodes[node] as NodeDef).files).capture(),
       push: (step) => this.pending.push(step),
       schedule: (atNs, node, kind) => {
         this.schedule(atNs, node, kind === 'start' ? -1 : node, { kind });
@@ -325,31 +356,27 @@ export class World {
     });
   }
 
-  private planTarget(): PlanTarget {
-    return {
-      nodeCount: this.scenario.world.nodes.length,
-      crash: (node, atNs) => this.lives.crash(node, atNs),
-      restart: (node, atNs) => this.lives.restart(node, atNs),
-      pause: (node, untilNs, atNs) => this.lives.pause(node, untilNs, atNs),
-      cut: (pairs, atNs) => {
-        this.network.cut(pairs);
-        this.noteList.add({
-          atNs,
-          node: -1,
-          kind: 'network',
-          text: `cut ${this.describePairs(pairs)}`,
-        });
+  private makePlan(): PlanRunner {
+    const { scenario, network, ports, lives, noteList: notes } = this;
+    const target = makePlanTarget({
+      names: scenario.world.nodes.map(({ name }) => name),
+      network,
+      ports,
+      lives,
+      notes,
+      events: this.events,
+      schedule: (atNs, index, phase, node) => {
+        const event = { kind: 'plan', index, phase } as const;
+        this.schedule(atNs, -1, -1, node < 0 ? event : { ...event, node });
       },
-      heal: (atNs) => {
-        this.network.heal();
-        this.noteList.add({ atNs, node: -1, kind: 'network', text: 'heal' });
-      },
-      degrade: (action, atNs) => this.degrade(action, atNs),
-      crashedNodes: () => this.lives.crashed(),
-      schedulePlan: (atNs, index, phase) => {
-        this.schedule(atNs, -1, -1, { kind: 'plan', index, phase });
-      },
-    };
+    });
+    const plan = new PlanRunner(scenario.plan, this.decisions, target);
+    if (plan.watches('effect')) {
+      this.events.setWatch((kind, guest, atNs) => {
+        plan.effect(kind, guest, atNs);
+      });
+    }
+    return plan;
   }
 
   /** The reason to end now, or null. */
@@ -386,6 +413,7 @@ export class World {
     const port = this.ports[node] as NodePort;
     this.now = Math.max(this.now, life.localNs);
     port.nowNs = life.localNs;
+    port.cpu = life.cpu;
     port.horizonNs = this.horizonNs(node);
     assert(port.horizonNs > life.localNs, 'a guest is resumed before its horizon');
     this.running = node;
@@ -425,18 +453,12 @@ export class World {
         return this.lives.start(consumer, atNs);
       case 'plan': {
         const name = encodeUtf8(this.plan.eventName(payload.index));
-        const phase = payload.phase === 'fire' ? 1 : 0;
-        this.events.append(this.planKind, -1, atNs, digest32(name), phase);
-        this.plan.handle(payload.index, payload.phase, atNs);
+        const { index, phase, node = -1 } = payload;
+        this.events.append(this.planKind, -1, atNs, digest32(name), PLAN_PHASES[phase]);
+        this.plan.handle(index, phase, node, atNs);
         return;
       }
     }
-  }
-
-  private degrade(action: Extract<ActionDef, { kind: 'degrade' }>, atNs: VirtualNs): void {
-    this.network.degrade(action.nodes, action.loss, action.extraLatencyNs);
-    const text = `degrade: loss ${action.loss} millionths, latency +${formatSpan(action.extraLatencyNs)}`;
-    this.noteList.add({ atNs, node: -1, kind: 'network', text });
   }
 
   private localNow(): VirtualNs {
@@ -445,10 +467,5 @@ export class World {
 
   private nameOf(node: number): string {
     return (this.scenario.world.nodes[node] as NodeDef).name;
-  }
-
-  private describePairs(pairs: readonly (readonly [number, number])[]): string {
-    const shown = pairs.slice(0, 6).map(([from, to]) => `${this.nameOf(from)}→${this.nameOf(to)}`);
-    return pairs.length > 6 ? `${shown.join(' ')} and ${pairs.length - 6} more` : shown.join(' ');
   }
 }

@@ -3,6 +3,7 @@ import {
   DROP,
   LINK_FLOOR_NS,
   nodeAddress,
+  NO_DEGRADATION,
   NS_PER_MS,
   NS_PER_S,
   readTraffic,
@@ -86,7 +87,7 @@ describe('time', () => {
     const lookaheads = (): number[] => [0, 1, 2].map((node) => network.lookaheadNs(node));
     expect(lookaheads()).toEqual([Infinity, 3_000, 9_000]);
     network.cut([[2, 1]]);
-    network.degrade([], 0, 1_000);
+    network.degrade([], { ...NO_DEGRADATION, extraLatencyNs: 1_000 });
     expect(lookaheads()).toEqual([Infinity, 3_000, 9_000]);
   });
 
@@ -273,18 +274,18 @@ describe('degrading', () => {
         .filter(({ kind, guest }) => kind === 'net/deliver' && guest > 0)
         .map(({ atNs }) => atNs - startNs);
     };
-    loop.network.degrade([0, 1], 0, 4 * NS_PER_MS);
+    loop.network.degrade([0, 1], { ...NO_DEGRADATION, extraLatencyNs: 4 * NS_PER_MS });
     expect(arrivals()).toEqual([NS_PER_MS, 5 * NS_PER_MS]);
-    loop.network.degrade([], 1_000_000, 0);
+    loop.network.degrade([], { ...NO_DEGRADATION, loss: 1_000_000 });
     expect(arrivals()).toEqual([]);
-    loop.network.degrade([], 0, 0);
+    loop.network.degrade([], NO_DEGRADATION);
     expect(arrivals()).toEqual([NS_PER_MS, NS_PER_MS]);
   });
 
   it('never makes a link lose less', () => {
     const loop = new NetLoop({ nodes: ['a', 'b'], links: mesh(2, { loss: 1_000_000 }) });
     const { send } = datagrams(loop);
-    loop.network.degrade([], 1, 0);
+    loop.network.degrade([], { ...NO_DEGRADATION, loss: 1 });
     send();
     expect(drops(loop.allEvents())).toEqual([DROP.LOSS]);
   });

@@ -3,6 +3,7 @@ import {
   decodeCanonical,
   encodeCanonical,
   nodeAddress,
+  NO_DEGRADATION,
   NS_PER_MS,
   NS_PER_S,
   type NetworkEvent,
@@ -45,7 +46,8 @@ function disturb(loop: NetLoop, count: number): void {
       [0, 1],
       [1, 2],
     ]);
-  if (count === 90) loop.network.degrade([0, 2], 100_000, NS_PER_MS);
+  if (count === 90)
+    loop.network.degrade([0, 2], { ...NO_DEGRADATION, loss: 100_000, extraLatencyNs: NS_PER_MS });
   if (count === 120) loop.network.heal();
   if (count === 200) loop.network.setUp(1, false);
   if (count === 210) loop.network.setUp(1, true);

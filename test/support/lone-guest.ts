@@ -19,6 +19,7 @@ export class LonePort implements GuestPort {
   nowNs: VirtualNs = 0;
   observedNs: VirtualNs = 0;
   horizonNs: VirtualNs = Infinity;
+  cpu = 1_000_000;
   readonly files = new FileSystem();
   readonly written: string[] = [];
   readonly decisions = new Decisions(1, () => undefined);

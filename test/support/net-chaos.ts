@@ -1,5 +1,6 @@
 import {
   drawUniform,
+  NO_DEGRADATION,
   nodeAddress,
   NS_PER_MS,
   NS_PER_S,
@@ -108,7 +109,11 @@ export class Chaos {
         network.heal();
         return;
       default:
-        network.degrade([], this.draw(300_000), this.draw(2_000_000));
+        network.degrade([], {
+          ...NO_DEGRADATION,
+          loss: this.draw(300_000),
+          extraLatencyNs: this.draw(2_000_000),
+        });
     }
   }
 
@@ -163,7 +168,7 @@ export function runChaos(seed: number, actions: number): ChaosEnding {
   const { loop } = chaos;
   for (let count = 0; count < actions; count++) chaos.act();
   loop.network.heal();
-  loop.network.degrade([], 0, 0);
+  loop.network.degrade([], NO_DEGRADATION);
   const nodes = Array.from({ length: NODES }, (_, node) => loop.stack(node));
   for (const stack of nodes) stack.closeAll(loop.nowNs);
   const closedNs = loop.nowNs;

@@ -3,10 +3,13 @@ import {
   NS_PER_S,
   World,
   type EventDef,
+  type FaultFamily,
   type Guest,
   type GuestImage,
   type GuestPort,
   type LinkDef,
+  type LivenessDef,
+  type NodeClockDef,
   type NodeDef,
   type PropertyDef,
   type ScenarioDef,
@@ -25,6 +28,9 @@ export interface SmallOptions {
   readonly link?: Partial<LinkDef>;
   readonly virtualNsMax?: number;
   readonly quantaMax?: number;
+  readonly liveness?: LivenessDef;
+  readonly swarm?: readonly FaultFamily[];
+  readonly clock?: NodeClockDef;
 }
 
 /** A scenario of full mesh, without images: its guests are made by the test. */
@@ -39,6 +45,7 @@ export function smallScenario(options: SmallOptions): ScenarioDef {
     nsPerThousandInstructions: 1000,
     memoryPagesMax: 16,
     startNs: 0,
+    ...(options.clock === undefined ? {} : { clock: options.clock }),
   }));
   const links = names.flatMap((_, from) => {
     return names.flatMap((__, to): LinkDef[] => {
@@ -53,6 +60,8 @@ export function smallScenario(options: SmallOptions): ScenarioDef {
     world: { nodes, links },
     plan: {
       events: options.events ?? [],
+      ...(options.liveness === undefined ? {} : { liveness: options.liveness }),
+      ...(options.swarm === undefined ? {} : { swarm: options.swarm }),
       until: options.until ?? 'quiescence',
       limits: {
         virtualNsMax: options.virtualNsMax ?? 60 * NS_PER_S,

@@ -1,6 +1,7 @@
 import {
   assert,
   ERRNO,
+  MONOTONIC_START_NS,
   type EventKind,
   type GuestPort,
   type Readiness,
@@ -139,7 +140,11 @@ export class Host {
   private timeoutNs({ socket }: SocketDescriptor, readiness: Readiness): VirtualNs | null {
     const option = readiness === 'read' ? 'receive-timeout' : 'send-timeout';
     const ns = this.port.sockets.option(socket, option);
-    return ns > 0 ? this.context.waitStartNs + ns : null;
+    if (ns <= 0) return null;
+    const shownNs = this.context.waitStartNs + ns + MONOTONIC_START_NS;
+    const atNs = this.port.deadlineFromMonotonic(BigInt(shownNs));
+    // The end of time never comes.
+    return atNs === Number.MAX_SAFE_INTEGER ? null : atNs;
   }
 
   /** The errno of a result of FileSystem or SocketStack: 0 for at least 0. */

@@ -1,5 +1,6 @@
 import {
   ERRNO,
+  MONOTONIC_START_NS,
   READINESS,
   type Interest,
   type Readiness,
@@ -94,8 +95,7 @@ function clockState(host: Host, at: number): State {
   const timeout = memory.u64(at + SUBSCRIPTION.timeout);
   let atNs: VirtualNs;
   if (flags !== SUBSCRIPTION_CLOCK_ABSTIME) {
-    const sum = BigInt(context.waitStartNs) + timeout;
-    atNs = sum > BigInt(Number.MAX_SAFE_INTEGER) ? Number.MAX_SAFE_INTEGER : Number(sum);
+    atNs = port.deadlineFromMonotonic(BigInt(context.waitStartNs + MONOTONIC_START_NS) + timeout);
   } else if (id === CLOCK.MONOTONIC) {
     atNs = port.deadlineFromMonotonic(timeout);
   } else {

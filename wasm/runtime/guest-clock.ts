@@ -1,4 +1,4 @@
-import type { VirtualNs } from '../../sim/index.ts';
+import { MILLION, type Millionths, type VirtualNs } from '../../sim/index.ts';
 
 /** The most fuel granted at once: the fuel word is a signed 32-bit count. */
 export const FUEL_SLICE_MAX = 2 ** 30;
@@ -7,6 +7,8 @@ export interface GuestClockState {
   readonly executed: number;
   readonly baseNs: VirtualNs;
   readonly baseExecuted: number;
+  /** The rate, where the guest has less than all of its processor. */
+  readonly rate?: number;
 }
 
 /**
@@ -14,14 +16,25 @@ export interface GuestClockState {
  * its rate, plus what effects took. `granted - fuel word` instructions have been executed.
  */
 export class GuestClock {
-  /** Virtual nanoseconds that 1,000 instructions take. */
-  private readonly rate: number;
+  /** The rate with all of the processor. */
+  private readonly fullRate: number;
+  /** Virtual nanoseconds that 1,000 instructions take now. */
+  private rate: number;
   private granted = 0;
   private baseNs: VirtualNs = 0;
   private baseExecuted = 0;
 
   constructor(nsPerThousandInstructions: number) {
+    this.fullRate = nsPerThousandInstructions;
     this.rate = nsPerThousandInstructions;
+  }
+
+  /** From here on the guest gets this share of its processor; rounded up to whole rates. */
+  setShare(cpu: Millionths, fuel: number): void {
+    const rate = cpu === MILLION ? this.fullRate : Math.ceil((this.fullRate * MILLION) / cpu);
+    if (rate === this.rate) return;
+    this.moveTo(this.localNs(fuel), fuel);
+    this.rate = rate;
   }
 
   /** Instructions executed so far, when the fuel word reads `fuel`. */
@@ -58,8 +71,9 @@ export class GuestClock {
   }
 
   capture(fuel: number): GuestClockState {
-    const { baseNs, baseExecuted } = this;
-    return { executed: this.granted - fuel, baseNs, baseExecuted };
+    const { baseNs, baseExecuted, rate } = this;
+    const state = { executed: this.granted - fuel, baseNs, baseExecuted };
+    return rate === this.fullRate ? state : { ...state, rate };
   }
 
   /** Restores to a fuel word of 0. */
@@ -67,5 +81,6 @@ export class GuestClock {
     this.granted = state.executed;
     this.baseNs = state.baseNs;
     this.baseExecuted = state.baseExecuted;
+    this.rate = state.rate ?? this.fullRate;
   }
 }

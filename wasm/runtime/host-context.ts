@@ -24,7 +24,10 @@ export interface HostContext {
   block(wait: Wait): 0;
   /** Not null while a host function is called again: what ended its wait. */
   readonly resumed: Resumed;
-  /** The local time of the first call of the operation that runs. */
+  /**
+   * What the node's monotonic clock showed at the first call of the operation that runs, counted
+   * from the world's start: timeouts run on it.
+   */
   readonly waitStartNs: VirtualNs;
   /** The effect took this long: moves the guest's local clock. Whole nanoseconds, at least 0. */
   charge(ns: VirtualNs): void;

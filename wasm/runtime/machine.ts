@@ -1,5 +1,6 @@
 import {
   assert,
+  MONOTONIC_START_NS,
   SimError,
   type Effect,
   type GuestPort,
@@ -8,7 +9,7 @@ import {
   type Wait,
 } from '../../sim/index.ts';
 import { CONTROL, TRAP, type Layout } from '../instrument/layout.ts';
-import { GuestClock } from './guest-clock.ts';
+import { GuestClock, type GuestClockState } from './guest-clock.ts';
 import type { HostContext, Resumed } from './host-context.ts';
 import type { HostSet } from './host-set.ts';
 import type { PageTracker } from './pages.ts';
@@ -43,7 +44,7 @@ class GuestEnd extends Error {
 
 /** The machine's own state at a stop, as canonical plain data. */
 export interface MachineState {
-  readonly clock: { executed: number; baseNs: number; baseExecuted: number };
+  readonly clock: GuestClockState;
   readonly entry: number;
   readonly suspended: boolean;
   readonly stopped: StoppedCall | null;
@@ -116,6 +117,7 @@ export class Machine implements HostContext {
   resume(outcome: Outcome): Effect {
     this.refresh();
     const control = this.control;
+    this.clock.setShare(this.port.cpu, this.fuel());
     if (this.clock.localNs(this.fuel()) !== outcome.atNs)
       this.clock.moveTo(outcome.atNs, this.fuel());
     this.wake = outcome.reason === 'deadline' ? 'deadline' : 'ready';
@@ -209,7 +211,7 @@ export class Machine implements HostContext {
         this.resumed = this.wake;
       } else {
         this.resumed = null;
-        this.waitStartNs = localNs;
+        this.waitStartNs = this.shownNs();
       }
       this.port.observedNs = localNs;
       return 1;
@@ -218,8 +220,13 @@ export class Machine implements HostContext {
     if (localNs >= this.port.horizonNs) return 2;
     this.port.observedNs = localNs;
     this.resumed = null;
-    this.waitStartNs = localNs;
+    this.waitStartNs = this.shownNs();
     return 0;
+  }
+
+  /** What the node's monotonic clock shows, counted from the world's start. */
+  private shownNs(): VirtualNs {
+    return this.port.monotonicNs() - MONOTONIC_START_NS;
   }
 
   stoppedArgs(index: number): readonly (number | bigint)[] {

@@ -90,6 +90,8 @@ export class WasiHost {
     for (const pollable of pollables) {
       if (pollable.on === 'clock') {
         const atNs = this.port.deadlineFromMonotonic(pollable.atNs);
+        // The end of time never comes.
+        if (atNs === Number.MAX_SAFE_INTEGER) continue;
         deadlineNs = deadlineNs === null ? atNs : Math.min(deadlineNs, atNs);
         continue;
       }
