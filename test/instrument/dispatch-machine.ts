@@ -18,6 +18,8 @@ type Statement =
   | { readonly kind: 'store' }
   /** To the machine so many levels out, when `mask` of x is zero; always without a mask. */
   | { readonly kind: 'jump'; readonly out: number; readonly to: number; readonly mask: number }
+  /** Out of all machines when no bit of `mask` is set in x, as Go leaves a function that unwinds. */
+  | { readonly kind: 'leave'; readonly mask: number }
   /** The choice is computed: no jump of this kind can be made shorter. */
   | { readonly kind: 'computed'; readonly out: number }
   | { readonly kind: 'machine'; readonly machine: Machine; readonly below: boolean };
@@ -39,6 +41,7 @@ function randomStatement(draws: Draws, depth: number): Statement {
     [2, 'ask'],
     [2, 'store'],
     [6, 'jump'],
+    [3, 'leave'],
     [1, 'computed'],
     [depth < DEPTH_MAX ? 2 : 0, 'machine'],
   ] as const);
@@ -48,6 +51,8 @@ function randomStatement(draws: Draws, depth: number): Statement {
       return { kind, amount: 1 + draws.below(100) };
     case 'jump':
       return { kind, out, to: draws.below(8), mask: draws.pick([0, 1, 2, 5]) };
+    case 'leave':
+      return { kind, mask: draws.pick([15, 7, 96]) };
     case 'computed':
       return { kind, out };
     case 'machine':
@@ -66,7 +71,7 @@ export function machineText(machine: Machine): string {
     (memory (export "memory") 1)
     (global $budget (mut i32) (i32.const ${BUDGET}))
     (func (export "run") (param $x i32) (result i32) (local $p0 i32) (local $p1 i32) (local $p2 i32)
-      ${machineCode(machine, 0)}
+      block $out ${machineCode(machine, 0)} end
       (local.get $x))`;
 }
 
@@ -101,6 +106,8 @@ function statementCode(statement: Statement, depth: number): string {
       if (mask === 0) return jump;
       return `local.get $x i32.const ${mask} i32.and i32.eqz if ${jump} end`;
     }
+    case 'leave':
+      return `local.get $x i32.const ${statement.mask} i32.and i32.eqz br_if $out`;
     case 'computed': {
       const target = depth - statement.out;
       return `local.get $x i32.const 3 i32.and local.set $p${target} br $machine${target}`;
@@ -174,6 +181,9 @@ export class MachineModel {
         return 'next';
       case 'jump':
         return this.jump(statement, depth);
+      case 'leave':
+        this.executed += 5;
+        return (this.x & statement.mask) === 0 ? 'return' : 'next';
       case 'computed':
         this.executed += 5;
         this.choices[depth - statement.out] = this.x & 3;

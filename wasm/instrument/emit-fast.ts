@@ -118,9 +118,10 @@ export class FastEmitter extends Emitter {
         code.opIndex(OP.br, body.a[index]);
         return;
       case OP.brIf:
+        this.branchIf(index, body.a[index]);
+        return;
       case OP.brTable:
         this.raw(index);
-        if (op === OP.brIf) this.chargeAfter(index);
         return;
       case OP.return:
         if (wrapped) code.br(this.nesting - 1);

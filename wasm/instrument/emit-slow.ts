@@ -368,8 +368,8 @@ export class SlowEmitter extends Emitter {
     const { body, code, f } = this;
     const block = this.target(body.a[index]);
     if (!this.isLoweredLoop(block)) {
-      code.opIndex(op, this.labelOf(block));
-      if (op === OP.brIf) this.chargeAfter(index);
+      if (op === OP.brIf) this.branchIf(index, this.labelOf(block));
+      else code.br(this.labelOf(block));
       return;
     }
     const { params } = body.blockType(block.opener);

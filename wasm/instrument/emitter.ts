@@ -92,6 +92,20 @@ export class Emitter {
     if (this.f.fuel !== null) this.charge(this.f.fuel.after[index]);
   }
 
+  /** A `br_if`, and what it charges when it jumps or goes on. */
+  protected branchIf(index: number, label: number): void {
+    const { code, f } = this;
+    const jumping = f.fuel?.jumping.get(index) ?? 0;
+    if (jumping === 0) code.brIf(label);
+    else {
+      code.if();
+      this.charge(jumping);
+      code.br(label + 1);
+      code.end();
+    }
+    this.chargeAfter(index);
+  }
+
   protected storeFuel(): void {
     if (this.f.fuel !== null) this.code.storeControl(CONTROL.fuel, FUEL_LOCAL);
   }

@@ -14,6 +14,9 @@ const END = {
   stop: 4,
 } as const;
 
+/** Longest code that leaves a function at once. */
+const LEAVING_MAX = 4;
+
 /** `label` of a block that goes on where nothing may be charged in advance. */
 const NOWHERE = -1;
 
@@ -25,6 +28,8 @@ interface Block {
   end: number;
   /** Opener of the block whose end is the target, or NOWHERE. For `choose` the `if`. */
   label: number;
+  /** The instruction that ends it, or -1. */
+  last: number;
   /** Charged before it is entered, and by it for its successors. */
   before: number;
   beyond: number;
@@ -36,20 +41,28 @@ interface Block {
  *
  * A block that follows a join is charged in advance by the blocks that lead to it, so that it needs
  * no code of its own. A block between a call and a branch to two ways that only it leads to is
- * charged by these (so Go's look at each call's result costs nothing). Only what surely runs is charged in advance, never across a call or a loop's
- * head: the counter is exact there, and it never goes back.
+ * charged by these.
+ *
+ * A block may also charge for the way that goes straight on, and the other way gives back what it
+ * does not run: behind an `if` that never comes to its end (Go's and C's conditional jumps), and
+ * behind a `br_if` that leaves the function at once (Go's look at each call's result). So a chain of
+ * conditions is charged once. Where the host can see the counter, at a check, a call or a return,
+ * nothing is charged that may not run: the counter is exact there, and never seen to go back.
  */
 export class FuelPlan {
   /** Charged at function entry. */
   readonly entry: number;
   /** Charged right after each instruction (a loop's: at its head, in each iteration). */
   readonly after: Int32Array;
+  /** What a `br_if` charges when it jumps (a negative amount: gives back); most charge nothing. */
+  readonly jumping: ReadonlyMap<number, number>;
 
-  constructor(body: Body) {
+  /** `entryCheck`: whether the function looks at the fuel at its entry. */
+  constructor(body: Body, entryCheck: boolean) {
     this.after = new Int32Array(body.count);
-    const builder = new BlockBuilder(body);
+    const builder = new BlockBuilder(body, entryCheck);
     const { blocks } = builder;
-    if (!body.hasTry) chargeAhead(builder);
+    this.jumping = body.hasTry ? new Map<number, number>() : chargeAhead(builder);
     for (const { point, cost, before, beyond } of blocks) {
       if (point >= 0) this.after[point] = cost - before + beyond;
     }
@@ -58,8 +71,9 @@ export class FuelPlan {
 }
 
 /** Walks backward: a block's successors are known before it, as only loops lead backward. */
-function chargeAhead(builder: BlockBuilder): void {
+function chargeAhead(builder: BlockBuilder): Map<number, number> {
   const { blocks, joins, elses, sources, inTable } = builder;
+  const jumping = new Map<number, number>();
   /** What every way to the end of an opener has charged for the block behind it. */
   const ahead = new Map<number, number>();
   const total = (block: Block): number => block.cost + block.beyond;
@@ -70,7 +84,12 @@ function chargeAhead(builder: BlockBuilder): void {
       case END.branch:
       case END.branchIf:
         block.beyond = ahead.get(block.label) ?? 0;
-        if (block.end === END.branchIf) blocks[at + 1].before = block.beyond;
+        if (block.end !== END.branchIf) break;
+        if (builder.leavesRarely(at)) {
+          jumping.set(block.last, block.beyond - total(blocks[at + 1]));
+          block.beyond = total(blocks[at + 1]);
+        }
+        blocks[at + 1].before = block.beyond;
         break;
       case END.choose: {
         const first = blocks[at + 1];
@@ -85,12 +104,18 @@ function chargeAhead(builder: BlockBuilder): void {
     const opener = joins.get(at);
     if (opener === undefined || inTable.has(opener)) continue;
     const amount = total(block);
+    if (builder.goesOn(opener)) {
+      block.before = amount;
+      ahead.set(opener, amount);
+      continue;
+    }
     const fits = (sources.get(opener) ?? []).every((from) => blocks[from + 1].cost >= amount);
     const owed = fits ? -1 : builder.only(opener);
     if (!fits && owed < 0) continue;
     block.before = fits ? amount : -blocks[owed].cost;
     ahead.set(opener, block.before);
   }
+  return jumping;
 }
 
 /** Cuts a body into basic blocks. */
@@ -109,30 +134,65 @@ class BlockBuilder {
   /** Opener -> number of ways to its end. */
   private readonly ways = new Map<number, number>();
   private ended = false;
+  private readonly entryCheck: boolean;
 
-  constructor(body: Body) {
+  constructor(body: Body, entryCheck: boolean) {
     this.body = body;
+    this.entryCheck = entryCheck;
     this.targeted = this.labelTargets();
     this.start(-1);
     for (let index = 0; index < body.count; index += 1) this.visit(index);
   }
 
   private start(point: number): void {
-    this.blocks.push({ point, cost: 0, end: END.stop, label: NOWHERE, before: 0, beyond: 0 });
+    const end = END.stop;
+    this.blocks.push({ point, cost: 0, end, label: NOWHERE, last: -1, before: 0, beyond: 0 });
     this.ended = false;
   }
 
-  private finish(end: number, label: number): void {
+  private finish(end: number, label: number, last = -1): void {
     if (this.ended) return;
     const block = this.blocks[this.blocks.length - 1];
     block.end = end;
     block.label = label;
+    block.last = last;
     this.ended = true;
     if (label >= 0) this.ways.set(label, (this.ways.get(label) ?? 0) + 1);
     if (end !== END.branchIf || label < 0) return;
     const list = this.sources.get(label);
     if (list) list.push(this.blocks.length - 1);
     else this.sources.set(label, [this.blocks.length - 1]);
+  }
+
+  /** Whether the charge of a block stands at a look at the fuel. */
+  private isChecked(at: number): boolean {
+    const { point } = this.blocks[at];
+    return point < 0 ? this.entryCheck : this.body.op[point] === OP.loop;
+  }
+
+  /** Whether the only way to an opener's end is its own condition, which may charge for it. */
+  goesOn(opener: number): boolean {
+    const list = this.sources.get(opener);
+    if (list?.length !== 1 || this.ways.get(opener) !== 1) return false;
+    return this.blocks[list[0]].last < 0 && !this.isChecked(list[0]);
+  }
+
+  /** Whether a block ends in a `br_if` without operands to code that leaves the function at once. */
+  leavesRarely(at: number): boolean {
+    const { body } = this;
+    const { label, last } = this.blocks[at];
+    if (label < 0 || last < 0 || this.isChecked(at)) return false;
+    if (body.blockType(label).results.length > 0) return false;
+    let end = label;
+    while (body.op[end] !== OP.end) end = body.peer[end];
+    const from = end + 1;
+    for (let index = from; index < body.count && index < from + LEAVING_MAX; index += 1) {
+      const op = body.op[index];
+      if (op === OP.return || op === OP.unreachable) return true;
+      if (op === OP.end && body.peer[index] < 0) return true;
+      if (op !== OP.i32Const && op !== OP.localGet && op !== OP.end) return false;
+    }
+    return false;
   }
 
   /** The block behind a call that alone leads to an opener's end, by a conditional branch; or -1. */
@@ -177,7 +237,7 @@ class BlockBuilder {
         this.finish(END.branch, this.forward(body.peer[index]));
         return;
       case OP.brIf:
-        this.finish(END.branchIf, this.forward(body.peer[index]));
+        this.finish(END.branchIf, this.forward(body.peer[index]), index);
         this.start(index);
         return;
       case OP.call:

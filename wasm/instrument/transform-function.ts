@@ -31,8 +31,8 @@ export function transformFunction(
   const anywhere = plan.options.suspend === 'anywhere';
   const locals = new LocalSpace(body.locals, body.paramCount);
   const isSite = hot ? siteTest(plan, body) : (): boolean => false;
-  const fuel = plan.options.fuel ? new FuelPlan(body) : null;
-  const entryCheck = fuel !== null && (body.hasCall || body.hasLoop) && !beginsWithLoop(body);
+  const entryCheck = plan.options.fuel && (body.hasCall || body.hasLoop) && !beginsWithLoop(body);
+  const fuel = plan.options.fuel ? new FuelPlan(body, entryCheck) : null;
   const sites = hot ? new Sites(body, isSite, anywhere && entryCheck) : null;
   const hasSites = sites !== null && sites.count > 0;
   const nan = plan.options.nan && usesFloats(body) ? new NanPlan(body, isSite) : null;
