@@ -107,6 +107,7 @@ void network_wait(Network *network, int64_t due_ns) {
   if (poll(entries, (nfds_t)count, wait_ms(now_ns(), due_ns)) < 0 && errno != EINTR) {
     give_up(EXIT_SYSTEM, "poll: %s", strerror(errno));
   }
+  begin_turn();
   for (int node = 0; node < node_count; node++) {
     if (node == self) continue;
     // Ready only for writing: the queue goes out with the next flush.

@@ -26,6 +26,7 @@ static bool wait_for(int fd, short events, int64_t deadline_ns) {
   struct pollfd entry = {.fd = fd, .events = events};
   int ready = poll(&entry, 1, wait_ms(now_ns(), deadline_ns));
   if (ready == 0) errno = ETIMEDOUT;
+  begin_turn();
   return ready > 0;
 }
 

@@ -10,11 +10,18 @@
 
 enum { WAIT_MS_MAX = 60000 };
 
+static int64_t turn_ns;
+
 int64_t now_ns(void) {
+  if (turn_ns == 0) begin_turn();
+  return turn_ns;
+}
+
+void begin_turn(void) {
   struct timespec time;
   if (clock_gettime(CLOCK_MONOTONIC, &time) != 0)
     give_up(EXIT_SYSTEM, "clock: %s", strerror(errno));
-  return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+  turn_ns = (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
 }
 
 uint64_t random_u64(void) {
@@ -37,6 +44,7 @@ int wait_ms(int64_t now, int64_t deadline_ns) {
 void sleep_ms(int64_t ms) {
   struct timespec wait = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * NS_PER_MS};
   nanosleep(&wait, NULL);
+  begin_turn();
 }
 
 static void print_line(const char *format, va_list arguments) {

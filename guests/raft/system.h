@@ -6,8 +6,12 @@
 
 enum { NS_PER_MS = 1000000 };
 
-// Nanoseconds of the monotonic clock.
+// Nanoseconds of the monotonic clock when this turn of the loop began: what happens in one turn
+// happens at one time, and the clock is asked once.
 int64_t now_ns(void);
+
+// Looks at the clock: after each wait.
+void begin_turn(void);
 
 // Asked for at the moment of use, never ahead: then two futures of one state can differ.
 uint64_t random_u64(void);
