@@ -1,4 +1,9 @@
-import type { RunOutcome, ScenarioDef } from '../sim/index.ts';
+import {
+  isVacuous,
+  type PropertyOutcome,
+  type RunOutcome,
+  type ScenarioDef,
+} from '../sim/index.ts';
 import type { WasmEngine } from '../wasm/index.ts';
 import { runToEnd } from './record.ts';
 
@@ -6,7 +11,12 @@ import { runToEnd } from './record.ts';
 export type SeedResult = Pick<
   RunOutcome,
   'verdict' | 'reason' | 'signature' | 'endNs' | 'quanta' | 'decisionCount' | 'eventCount'
-> & { readonly seed: number };
+> & {
+  readonly seed: number;
+  /** Properties that had something to judge in this run, and those that had nothing (FB-71). */
+  readonly fired: readonly string[];
+  readonly vacuous: readonly string[];
+};
 
 /** One run of a campaign. */
 export function runSeed(
@@ -16,6 +26,19 @@ export function runSeed(
   engine: WasmEngine,
 ): SeedResult {
   const { outcome } = runToEnd({ scenario: { ...scenario, seed }, images, engine });
-  const { verdict, reason, signature, endNs, quanta, decisionCount, eventCount } = outcome;
-  return { seed, verdict, reason, signature, endNs, quanta, decisionCount, eventCount };
+  const { verdict, reason, signature, endNs, quanta, decisionCount, eventCount, properties } =
+    outcome;
+  const label = ({ kind, name }: PropertyOutcome): string => `${kind} ${name}`;
+  return {
+    seed,
+    verdict,
+    reason,
+    signature,
+    endNs,
+    quanta,
+    decisionCount,
+    eventCount,
+    fired: properties.filter((each) => !isVacuous(each)).map(label),
+    vacuous: properties.filter(isVacuous).map(label),
+  };
 }

@@ -1,4 +1,4 @@
-import { formatTime, scenarioIds, type ScenarioDef } from '../sim/index.ts';
+import { formatTime, isVacuous, scenarioIds, type ScenarioDef } from '../sim/index.ts';
 import { groupDigits, layOut } from './columns.ts';
 import type { Context } from './context.ts';
 import { shellQuote } from './host.ts';
@@ -89,6 +89,9 @@ export function reportOutcome(record: RunRecord, context: Context): void {
     const picture = record.pictures.get(name);
     const drawn = picture === undefined ? {} : { picture };
     output.record({ type: 'property', name, kind, verdict, detail, at_ns: atNs, ...drawn });
+    if (isVacuous({ verdict, detail })) {
+      output.record({ type: 'warning', code: 'vacuous_property', property: `${kind} ${name}` });
+    }
   }
   if (!output.speaks) return;
   sayNodes(record, context);

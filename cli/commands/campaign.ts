@@ -10,6 +10,7 @@ import type { Context } from '../context.ts';
 import { makeEngine } from '../engine.ts';
 import { shellQuote } from '../host.ts';
 import type { OptionsOf } from '../options.ts';
+import { NeverFired } from '../never-fired.ts';
 import { Progress } from '../progress.ts';
 import { runToEnd } from '../record.ts';
 import type { ChosenSeed } from '../seed.ts';
@@ -110,6 +111,7 @@ class Tally {
   private readonly engine: WasmEngine;
   private readonly groups = new Map<string, Group>();
   private readonly progress: Progress;
+  private readonly neverFired = new NeverFired();
   private done = 0;
   private passed = 0;
   private ungrouped = 0;
@@ -124,6 +126,7 @@ class Tally {
   add(result: SeedResult): void {
     const { context } = this.campaign;
     this.done++;
+    this.neverFired.add(result);
     if (context.globals.verbose) context.output.record({ type: 'run', ...result });
     if (result.verdict === 'pass') this.passed++;
     else this.addToGroup(result);
@@ -153,6 +156,7 @@ class Tally {
       const group = { verdict, signature, count, first_seed: firstSeed, bundle: path };
       output.record({ type: 'group', ...group, replay: this.replayCommand(path) });
     }
+    this.neverFired.report(this.campaign.context);
     const exitCode = this.exitCode(groups);
     output.record({
       type: 'result',

@@ -3,6 +3,7 @@ import type { VirtualNs } from '../kernel/units.ts';
 import { decodeUtf8 } from '../kernel/utf8.ts';
 import type { PropertyDef } from '../plan/scenario.ts';
 import { isHistoryProperty, type HistoryPropertyDef } from '../plan/history-properties.ts';
+import { Assertions, type AssertionResult, type AssertionsState } from './assertions.ts';
 import { judgeHistory, type HistoryVerdict } from './history-verdict.ts';
 import { History, type HistoryState } from './history.ts';
 import { compilePattern, matchPattern, type Pattern } from './pattern.ts';
@@ -11,7 +12,7 @@ export type PropertyVerdict = 'pass' | 'fail' | 'inconclusive';
 
 export interface PropertyResult {
   readonly name: string;
-  readonly kind: PropertyDef['kind'];
+  readonly kind: PropertyDef['kind'] | AssertionResult['kind'];
   readonly verdict: PropertyVerdict;
   readonly detail: string;
   /** When it was decided, or null where only the end of the run decided it. */
@@ -39,6 +40,7 @@ export interface CheckerState {
   })[];
   /** Null where no property is about a history. */
   readonly history: HistoryState | null;
+  readonly assertions: AssertionsState;
 }
 
 /** `unique` and `agree` remember at most this many different captures; more is inconclusive. */
@@ -52,6 +54,8 @@ export class PropertyChecker {
   private readonly defs: readonly PropertyDef[];
   private readonly patterns: readonly (Pattern | null)[];
   private readonly nodeNames: readonly string[];
+  /** What the programs assert about themselves. */
+  readonly assertions: Assertions;
   private readonly history: History | null;
   private progress: Progress[];
 
@@ -59,6 +63,7 @@ export class PropertyChecker {
     this.defs = defs;
     this.nodeNames = nodeNames;
     this.patterns = defs.map((def) => ('console' in def ? compilePattern(def.console) : null));
+    this.assertions = new Assertions(nodeNames);
     this.history = defs.some(isHistoryProperty) ? new History(nodeNames) : null;
     this.progress = defs.map(() => ({
       verdict: null,
@@ -73,6 +78,7 @@ export class PropertyChecker {
   /** A node wrote a whole line. */
   line(node: number, line: string, atNs: VirtualNs): void {
     this.history?.line(node, line, atNs);
+    this.assertions.line(node, line, atNs);
     for (let index = 0; index < this.defs.length; index++) {
       const progress = this.progress[index] as Progress;
       const def = this.defs[index] as PropertyDef;
@@ -121,16 +127,19 @@ export class PropertyChecker {
   marker(node: number, bytes: Uint8Array, atNs: VirtualNs): string {
     const text = decodeUtf8(bytes);
     this.history?.line(node, text, atNs);
+    this.assertions.marker(node, text, atNs);
     return text.slice(0, NOTE_LENGTH_MAX);
   }
 
   /** A node's guest ended, in whatever way. */
   lifeEnded(node: number): void {
     this.history?.lifeEnded(node);
+    this.assertions.lifeEnded(node);
   }
 
   /** Whether a safety property has failed already. */
   get failed(): boolean {
+    if (this.assertions.failed) return true;
     return this.progress.some((progress) => progress.verdict === 'fail');
   }
 
@@ -154,11 +163,11 @@ export class PropertyChecker {
   }
 
   /**
-   * The verdicts at the end of a run. `complete` says that the run ended by itself, so that what
+   * The verdicts at the end of a run: of the scenario's properties, then of the assertions. `complete` says that the run ended by itself, so that what
    * has not come will never come; otherwise it is inconclusive (three-valued, LTL3).
    */
   results(endNs: VirtualNs, complete: boolean): readonly PropertyResult[] {
-    return this.defs.map((def, index) => {
+    const results = this.defs.map((def, index): PropertyResult => {
       const progress = this.progress[index] as Progress;
       const { name, kind } = def;
       if (progress.verdict !== null) {
@@ -175,6 +184,7 @@ export class PropertyChecker {
         : verdictAtEnd(def, progress, endNs, complete);
       return { name, kind, ...judged, atNs: null };
     });
+    return [...results, ...this.assertions.results()];
   }
 
   capture(): CheckerState {
@@ -185,6 +195,7 @@ export class PropertyChecker {
         captured: [...progress.captured],
       })),
       history: this.history?.capture() ?? null,
+      assertions: this.assertions.capture(),
     };
   }
 
@@ -194,6 +205,7 @@ export class PropertyChecker {
       exited: saved.exited.slice(),
       captured: new Map(saved.captured),
     }));
+    this.assertions.restore(state.assertions);
     if (state.history !== null) this.history?.restore(state.history);
   }
 

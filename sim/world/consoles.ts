@@ -17,7 +17,7 @@ export interface ConsolesListener {
   bytes(node: number, descriptor: Descriptor, bytes: Uint8Array, atNs: VirtualNs): void;
   line(node: number, line: string, atNs: VirtualNs): void;
   /** A node's guest ended, and its last lines were handed on. */
-  end(node: number): void;
+  end(node: number, atNs: VirtualNs): void;
 }
 
 /** The consoles of all nodes: counts what they write, and splits it into lines. */
@@ -57,7 +57,7 @@ export class Consoles {
     const lines = this.lines[node];
     assert(lines !== undefined, 'a node that ends has a console');
     for (const each of lines) each.close((line) => this.listener.line(node, line, atNs));
-    this.listener.end(node);
+    this.listener.end(node, atNs);
   }
 
   capture(): ConsolesState {

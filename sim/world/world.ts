@@ -12,9 +12,10 @@ import { Network, type NetworkEvent } from '../network/network.ts';
 import type { ActionDef, GuestDef, NodeDef, ScenarioDef } from '../plan/scenario.ts';
 import { PropertyChecker, type CheckerState, type PropertyResult } from '../property/checker.ts';
 import type { FileSystem } from '../storage/file-system.ts';
+import { assertionFilePath, readAssertionFile } from './assertion-files.ts';
 import { Consoles, type ConsolesState } from './consoles.ts';
 import { loadFiles } from './initial-files.ts';
-import type { NodeLife } from './node-life.ts';
+import { isAlive, type NodeLife } from './node-life.ts';
 import { NodeLives } from './node-lives.ts';
 import { NodePort } from './node-port.ts';
 import { NoteList } from './notes.ts';
@@ -137,7 +138,10 @@ export class World {
         this.checker.line(node, line, atNs);
         options.onLine(line);
       },
-      end: (node) => this.checker.lifeEnded(node),
+      end: (node, atNs) => {
+        this.readAssertions(node, atNs);
+        this.checker.lifeEnded(node);
+      },
     });
     this.lives = this.makeLives();
     this.plan = this.makePlan();
@@ -254,6 +258,9 @@ export class World {
   /** The properties' verdicts so far, or at the end. */
   results(): readonly PropertyResult[] {
     const complete = this.ended === 'quiescence' || this.ended === 'stopped';
+    this.scenario.world.nodes.forEach((_, node) => {
+      if (isAlive(this.life(node).status)) this.readAssertions(node, this.now);
+    });
     return this.checker.results(this.now, complete);
   }
 
@@ -354,6 +361,13 @@ export class World {
         },
       },
     });
+  }
+
+  private readAssertions(node: number, atNs: VirtualNs): void {
+    const path = assertionFilePath(this.scenario.world.nodes[node]?.env ?? []);
+    if (path === null) return;
+    const { assertions } = this.checker;
+    readAssertionFile(this.files[node] as FileSystem, path, { assertions, node, atNs });
   }
 
   private makePlan(): PlanRunner {

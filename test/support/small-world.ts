@@ -31,6 +31,8 @@ export interface SmallOptions {
   readonly liveness?: LivenessDef;
   readonly swarm?: readonly FaultFamily[];
   readonly clock?: NodeClockDef;
+  /** Every node's environment. */
+  readonly env?: NodeDef['env'];
 }
 
 /** A scenario of full mesh, without images: its guests are made by the test. */
@@ -40,7 +42,7 @@ export function smallScenario(options: SmallOptions): ScenarioDef {
     name,
     guest: { kind: 'wasm', image: '0'.repeat(64), label: 'test' },
     args: [],
-    env: [],
+    env: options.env ?? [],
     files: [],
     nsPerThousandInstructions: 1000,
     memoryPagesMax: 16,
