@@ -233,7 +233,7 @@ export const COMMANDS = {
       budget: {
         kind: 'text',
         value: 'budget',
-        help: 'at most so many runs, or so long (500 runs)',
+        help: 'at most so many runs, or so long (1000 runs)',
       },
       jobs: { kind: 'integer', short: 'j', value: 'n', help: 'run so many at a time' },
       out: OUT,

@@ -1,7 +1,7 @@
 import { parseSpan, SimError } from '../sim/index.ts';
 
 /** What a shrink may use where nobody says. */
-export const PROBES_DEFAULT = 500;
+export const PROBES_DEFAULT = 1000;
 
 /** How many runs, or how much time, may be used. Runs give the same result on every machine. */
 export class ShrinkBudget {

@@ -1,6 +1,7 @@
 import {
   ddmin,
   decodeDecisions,
+  drawUniform,
   firingsOf,
   isSound,
   keepFaults,
@@ -13,12 +14,14 @@ import {
   readWholeLog,
   roleOf,
   sameFailure,
+  streamKey,
   withEvents,
   withLimit,
   withLinks,
   withNumber,
   withoutNodes,
   withoutScheduling,
+  weakerEvents,
   type Answer,
   type Decision,
   type FailureSignature,
@@ -58,6 +61,12 @@ export interface ShrinkerOptions {
   readonly onStage: (stage: string) => void;
 }
 
+/** How many draws are tried without a fault: enough for a failure of one run in ten. */
+const REDRAWS = 32;
+
+/** How much later events may be moved: less than the second by which a run may outlast the failure. */
+const LATER_NS_MAX = 500_000_000;
+
 /** Kinds of properties that something must happen for. */
 const LIVENESS: ReadonlySet<string> = new Set(['exit', 'eventually']);
 
@@ -85,6 +94,7 @@ export class Shrinker {
     const stages: readonly (readonly [string, () => Promise<void>])[] = [
       ['frame', () => this.frame()],
       ['faults', () => this.faults()],
+      ['other draws', () => this.redraw()],
       ['network', () => this.network()],
       ['decisions', () => this.decisions()],
       ['nodes', () => this.nodes()],
@@ -208,6 +218,29 @@ export class Shrinker {
     );
   }
 
+  /**
+   * Fewer faults under other seeds, or sooner or later: a fault may be there only because without
+   * it everything else comes at other times.
+   */
+  private async redraw(): Promise<void> {
+    const { isSafety } = this.view();
+    for (;;) {
+      const base = this.current;
+      const { scenario } = base;
+      const faults = scenario.plan.events.filter((event) => !roleOf(event).mends);
+      if (faults.length < 2) break;
+      const candidates = faults.flatMap((left) => {
+        const kept = faults.filter((fault) => fault !== left).map(({ name }) => name);
+        const smaller = keepFaults(scenario, new Set(kept));
+        return Array.from({ length: REDRAWS }, (_, draw): Candidate => {
+          return { ...base, scenario: redrawn(smaller, draw) };
+        });
+      });
+      if ((await this.take(candidates, !isSafety)) < 0) break;
+      await this.faults();
+    }
+  }
+
   /** No loss, no jitter, no limit of bandwidth: on all links, or on as many as may be. */
   private async network(): Promise<void> {
     const { links } = this.current.scenario.world;
@@ -228,6 +261,10 @@ export class Shrinker {
       { bandwidth: null },
     );
     await this.take([this.with(withoutScheduling(this.current.scenario))]);
+    for (const { name } of this.current.scenario.plan.events) {
+      const { scenario } = this.current;
+      await this.take(weakerEvents(scenario, name).map((weaker) => this.with(weaker)));
+    }
   }
 
   private async calmLinks(
@@ -323,6 +360,16 @@ export class Shrinker {
   private with(scenario: ScenarioDef): Candidate {
     return { ...this.current, scenario };
   }
+}
+
+/** The scenario under another seed, and every other time with all its events moved together. */
+function redrawn(scenario: ScenarioDef, draw: number): ScenarioDef {
+  const seed = (scenario.seed ?? 0) + (draw >> 1);
+  const first = scenario.plan.events[0];
+  if (draw % 2 === 0 || first === undefined) return { ...scenario, seed };
+  const key = streamKey(seed, 'shrink/move');
+  const earlierNs = first.atNs - drawUniform(key, draw, first.atNs + LATER_NS_MAX);
+  return { ...moveEvents(scenario, 0, earlierNs), seed };
 }
 
 /**

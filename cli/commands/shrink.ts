@@ -158,7 +158,7 @@ function faultCount({ events, singles, waits }: Size): number {
 
 function lineageOf(
   bundle: Bundle,
-  { decisions }: View,
+  { decisions, record }: View,
   wanted: FailureSignature,
   counts: { readonly probes: number; readonly faultsBefore: number; readonly faultsAfter: number },
 ): Lineage {
@@ -167,7 +167,9 @@ function lineageOf(
     .slice(0, OVERRIDES_MAX)
     .map(({ stream, ordinal, choice }) => ({ stream, ordinal, choice }));
   const shrunk = { signature: wanted.primary, ...counts };
-  return { parent: bundle.digest, proof: null, seed: null, overrides, shrunk };
+  const { seed } = record.scenario;
+  const reseeded = seed === bundle.scenario.seed ? null : seed;
+  return { parent: bundle.digest, proof: null, seed: reseeded, overrides, shrunk };
 }
 
 /** Replays the shrunk run for its consoles, which is the proof that its bundle replays, too. */

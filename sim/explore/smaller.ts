@@ -42,6 +42,19 @@ export function withoutScheduling(scenario: ScenarioDef): ScenarioDef {
   return scheduling === undefined ? scenario : { ...scenario, plan };
 }
 
+/** The scenarios in which the event of that name does less: only delays, or only loses. */
+export function weakerEvents(scenario: ScenarioDef, name: string): readonly ScenarioDef[] {
+  const { plan } = scenario;
+  const action = plan.events.find((event) => event.name === name)?.action;
+  if (action?.kind !== 'degrade' || action.loss === 0 || action.extraLatencyNs === 0) return [];
+  return [{ loss: 0 }, { extraLatencyNs: 0 }].map((weaker) => {
+    const events = plan.events.map((event): EventDef => {
+      return event.name === name ? { ...event, action: { ...action, ...weaker } } : event;
+    });
+    return { ...scenario, plan: { ...plan, events } };
+  });
+}
+
 /**
  * The scenario without some of its nodes, which are named by index. What names a node that is gone
  * is left out: links, targets of events, nodes of properties. An event or property that named only
