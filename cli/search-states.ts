@@ -1,9 +1,6 @@
 import {
-  drawFamilies,
   drawFeature,
-  faultFamilies,
   Frontier,
-  keepFamilies,
   SCHEDULING_CHOICES_DEFAULT,
   type Policy,
   type Prefix,
@@ -21,7 +18,7 @@ export interface SearchState {
   /** Its seed is the run's. */
   readonly scenario: ScenarioDef;
   readonly probe: Omit<Probe, 'start'>;
-  /** What the strategy chose, for people: `crash, cut; pct of 3`. */
+  /** What the strategy chose, for people: `3 waits`. */
   readonly note: string;
 }
 
@@ -86,14 +83,11 @@ export function makeStates(options: SearchOptions): StateSource {
 class SeededStates implements StateSource {
   private readonly options: SearchOptions;
   private readonly strategy: 'random' | 'pct' | 'delay' | 'swarm';
-  private readonly families: readonly string[];
-  private readonly subsets = new Map<string, ScenarioDef>();
   private given = 0;
 
   constructor(options: SearchOptions, strategy: 'random' | 'pct' | 'delay' | 'swarm') {
     this.options = options;
     this.strategy = strategy;
-    this.families = faultFamilies(options.scenario);
   }
 
   take(count: number): readonly SearchState[] {
@@ -111,27 +105,19 @@ class SeededStates implements StateSource {
 
   private state(index: number): SearchState {
     const seed = (this.options.scenario.seed ?? 0) + index;
-    const { scenario, note } = this.variant(seed);
     const policy = this.policy(seed);
-    const how = [note, policy === null ? '' : noteOf(policy)].filter((part) => part !== '');
     const probe: SearchState['probe'] = {
       seed,
       answers: [],
       untilProperty: null,
       ...(policy === null ? {} : { policy }),
     };
-    return { index, scenario, probe, note: how.join('; ') };
-  }
-
-  /** Swarm: the scenario with the families that the seed switches on. */
-  private variant(seed: number): { readonly scenario: ScenarioDef; readonly note: string } {
-    const { scenario } = this.options;
-    if (this.strategy !== 'swarm') return { scenario, note: '' };
-    const families = drawFamilies(this.families, seed);
-    const note = families.length === 0 ? 'no fault' : families.join(', ');
-    let variant = this.subsets.get(note);
-    if (variant === undefined) this.subsets.set(note, (variant = keepFamilies(scenario, families)));
-    return { scenario: variant, note };
+    return {
+      index,
+      scenario: this.options.scenario,
+      probe,
+      note: policy === null ? '' : noteOf(policy),
+    };
   }
 
   private policy(seed: number): Policy | null {

@@ -11,6 +11,7 @@ import {
   numberArguments,
   onlyProperty,
   pinPlan,
+  plainLink,
   readWholeLog,
   roleOf,
   sameFailure,
@@ -244,6 +245,8 @@ export class Shrinker {
   /** No loss, no jitter, no limit of bandwidth: on all links, or on as many as may be. */
   private async network(): Promise<void> {
     const { links } = this.current.scenario.world;
+    const plain = withLinks(this.current.scenario, plainLink);
+    if (links.some(({ faults }) => faults !== undefined)) await this.take([this.with(plain)]);
     await this.calmLinks(
       links.flatMap(({ loss }, index) => (loss > 0 ? [index] : [])),
       {
@@ -288,7 +291,7 @@ export class Shrinker {
     const before = this.current;
     const streams = new Set<string>();
     for (const { stream, choice } of this.view().decisions) {
-      if (choice !== 0 && !stream.startsWith('plan/')) streams.add(stream);
+      if (choice !== 0 && !isOfPlan(stream)) streams.add(stream);
     }
     const all = [...streams];
     await this.minimize(all, (kept) => {
@@ -296,7 +299,8 @@ export class Shrinker {
     });
     const base = this.current;
     const told = this.view().decisions.filter(({ stream, choice, arity }) => {
-      return choice !== 0 && isSingle(stream, arity) && !base.calm.includes(stream);
+      const isOpen = !base.calm.includes(stream) && !isOfPlan(stream);
+      return choice !== 0 && isOpen && isSingle(stream, arity);
     });
     if (told.length === 0 || told.length > UNITS_MAX) return;
     const own = base.answers.filter(({ stream }) => !told.some((one) => one.stream === stream));
@@ -370,6 +374,11 @@ function redrawn(scenario: ScenarioDef, draw: number): ScenarioDef {
   const key = streamKey(seed, 'shrink/move');
   const earlierNs = first.atNs - drawUniform(key, draw, first.atNs + LATER_NS_MAX);
   return { ...moveEvents(scenario, 0, earlierNs), seed };
+}
+
+/** Whether a stream decides about events: pinning them does more than any answer. */
+function isOfPlan(stream: string): boolean {
+  return stream.startsWith('plan/') || stream.startsWith('swarm/');
 }
 
 /**

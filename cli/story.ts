@@ -35,6 +35,10 @@ const FAULTS: ReadonlySet<TimelineRow['kind']> = new Set([
   'pause',
   'network',
   'trap',
+  'wipe',
+  'upgrade',
+  'clock',
+  'plan',
 ]);
 
 /**

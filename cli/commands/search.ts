@@ -1,4 +1,4 @@
-import { isSchedule, NS_PER_S, SimError, type ScenarioDef } from '../../sim/index.ts';
+import { isSchedule, NS_PER_S, SimError, withSwarm, type ScenarioDef } from '../../sim/index.ts';
 import type { Context } from '../context.ts';
 import { makeEngine } from '../engine.ts';
 import { SearchFindings } from '../search-findings.ts';
@@ -82,7 +82,8 @@ function prepare(
   const { seed } = chooseSeed(context, def.seed);
   const delayNs = options.delay ?? DELAY_NS_DEFAULT;
   const waits = schedules(strategy) || options.delay !== undefined;
-  return { ...(waits ? withScheduling(def, delayNs) : def), seed };
+  const scheduled = waits ? withScheduling(def, delayNs) : def;
+  return { ...(strategy === 'swarm' ? withSwarm(scheduled) : scheduled), seed };
 }
 
 function announce(

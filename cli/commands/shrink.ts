@@ -13,6 +13,7 @@ import {
   type Decision,
   type FailureSignature,
   type Lineage,
+  type ScenarioDef,
 } from '../../sim/index.ts';
 import type { Bundle } from '../bundle.ts';
 import { readRun } from '../bundle-input.ts';
@@ -74,7 +75,7 @@ export async function run(
     faultsBefore: faultCount(sizes[0]),
     faultsAfter: faultCount(sizes[1]),
   });
-  const needed = after.record.scenario.world.nodes.map(({ guest }) => guest.image);
+  const needed = imagesOf(after.record.scenario);
   const kept = new Map([...images].filter(([digest]) => needed.includes(digest)));
   const { record } = after;
   const bytes = bundleOfRun({ record, images: kept, sources, lineage, thin: options.thin });
@@ -84,6 +85,14 @@ export async function run(
   const wallMs = performance.now() - startMs;
   report({ wanted, sizes, lineage, story, path, record, wallMs, charged: budget.charged }, context);
   return 0;
+}
+
+/** The images that a scenario's nodes run, now or after an upgrade. */
+function imagesOf({ world, plan }: ScenarioDef): readonly string[] {
+  const upgrades = plan.events.flatMap(({ action }) => {
+    return action.kind === 'upgrade' ? [action.guest.image] : [];
+  });
+  return [...world.nodes.map(({ guest }) => guest.image), ...upgrades];
 }
 
 /** A timeout is reported, not shrunk: that nothing was decided is not a failure (CR-37). */
@@ -135,11 +144,13 @@ interface Size {
 function sizeOf({ record, decisions }: View): Size {
   const { scenario, outcome } = record;
   const firings = firingsOf(scenario, decisions, outcome.endNs);
-  const faults = scenario.plan.events.filter((event) => {
-    return firings.has(event.name) && !roleOf(event).mends;
+  const faults = scenario.plan.events.filter((event) => !roleOf(event).mends);
+  const counts = faults.map(({ name }) => {
+    const told = firings.get(name);
+    return told === 'untold' ? 1 : (told?.length ?? 0);
   });
   return {
-    events: faults.length,
+    events: counts.reduce((sum, count) => sum + count, 0),
     singles: decisions.filter(isSingleFault).length,
     waits: decisions.filter(({ stream, choice }) => choice > 0 && stream.endsWith('/schedule'))
       .length,

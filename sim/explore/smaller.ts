@@ -21,6 +21,12 @@ export function withLinks(
   return { ...scenario, world: { ...world, links: world.links.map(change) } };
 }
 
+/** The link without what it does to packets besides losing and delaying them. */
+export function plainLink(link: LinkDef): LinkDef {
+  const { faults, ...plain } = link;
+  return faults === undefined ? link : plain;
+}
+
 /** The scenario whose run is over when its property is decided, with no other but `no-trap`. */
 export function onlyProperty(scenario: ScenarioDef, name: string): ScenarioDef {
   const properties = scenario.properties.filter((property) => {
@@ -100,7 +106,11 @@ function withoutTargets(event: EventDef, places: ReadonlyMap<number, number>): E
     action['groups'] = left.sort((a, b) => (a[0] as number) - (b[0] as number));
   }
   // The fields are those of the action that it was copied from.
-  return [{ ...event, action: action as unknown as EventDef['action'] }];
+  const moved = { ...event, action: action as unknown as EventDef['action'] };
+  const { trigger } = event;
+  if (trigger === undefined || !('node' in trigger)) return [moved];
+  const node = places.get(trigger.node);
+  return node === undefined ? [] : [{ ...moved, trigger: { ...trigger, node } }];
 }
 
 function withoutSubjects(

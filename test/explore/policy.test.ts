@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest';
 import {
   AddressedAnswers,
   Decisions,
-  drawFamilies,
   FirstAnswer,
   policySource,
   type Policy,
@@ -64,13 +63,5 @@ describe('the scheduling of a search', () => {
     expect([source.choose(opportunity('node/b/schedule')), source.door]).toEqual([0, 'directive']);
     expect([source.choose(opportunity('link/a/b/loss')), source.door]).toEqual([0, 'override']);
     expect(source.choose(opportunity('link/b/a/loss'))).toBe(undefined);
-  });
-
-  it('switches families of faults on and off for a seed, never all off (swarm)', () => {
-    const families = ['crash', 'cut', 'pause'];
-    const drawn = Array.from({ length: 64 }, (_, seed) => drawFamilies(families, seed).join());
-    expect(new Set(drawn).size).toBe(7);
-    expect(drawn).not.toContain('');
-    expect(drawFamilies([], 1)).toEqual([]);
   });
 });

@@ -1,0 +1,100 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { Simulation, type SimulationResult } from '../../cli/simulation.ts';
+import { scenario } from '../../scenarios/index.ts';
+import {
+  decodeDecisions,
+  encodeScenario,
+  firingsOf,
+  keepFaults,
+  LOG_DECISIONS,
+  pinPlan,
+  readWholeLog,
+  withEvents,
+  withoutNodes,
+  type ScenarioDef,
+} from '../../sim/index.ts';
+import { prepare, type Prepared } from '../guests/simulate.ts';
+
+let stormy: Prepared;
+
+beforeAll(async () => {
+  const builder = scenario('storm')
+    .network({ latency: '5ms' })
+    .node({ name: 'server', guest: 'echo-server', args: ['7'] })
+    .node({ names: ['one', 'two'], guest: 'echo-client', args: ['server', '7', '40', '64', '20'] })
+    .event({ name: 'crash', at: '10ms', within: '900ms', do: 'crash', one_of: ['one', 'two'] })
+    .event({ name: 'never', at: '20ms', chance: 1, do: 'crash', node: 'server' })
+    .event({
+      name: 'stalls',
+      at: '10ms',
+      within: '900ms',
+      do: 'pause',
+      one_of: ['server', 'one', 'two'],
+      for: '30ms',
+    })
+    .event({ name: 'late', at: '30s', do: 'pause', node: 'server', for: '1s' })
+    .event({ name: 'back', at: '950ms', do: 'restart' })
+    .event({ name: 'heal', at: '950ms', do: 'heal' })
+    .limits({ virtual_time: '5s' });
+  const prepared = await prepare(builder, ['echo-server', 'echo-client']);
+  const trigger = { kind: 'hazard', meanNs: 200_000_000 } as const;
+  const { events } = prepared.def.plan;
+  const hazards = events.map((event) => (event.name === 'stalls' ? { ...event, trigger } : event));
+  stormy = { ...prepared, def: withEvents(prepared.def, hazards) };
+});
+
+function finish(def: ScenarioDef, seed: number): SimulationResult {
+  const run = new Simulation({ ...stormy, scenario: def, seed });
+  run.runUntil({});
+  const result = run.finish();
+  run.dispose();
+  return result;
+}
+
+function pinned(seed: number): { readonly whole: SimulationResult; readonly def: ScenarioDef } {
+  const whole = finish(stormy.def, seed);
+  const decisions = decodeDecisions(readWholeLog(whole.schedule, LOG_DECISIONS));
+  return { whole, def: pinPlan(stormy.def, firingsOf(stormy.def, decisions, whole.endNs)) };
+}
+
+describe('what happened of a plan', () => {
+  it('makes a plan of its own that draws nothing and does the same', () => {
+    let stalls = 0;
+    for (const seed of [1, 2, 3, 4, 5]) {
+      const { whole, def } = pinned(seed);
+      encodeScenario(def);
+      const again = finish(def, seed);
+      expect(again.notes).toEqual(whole.notes);
+      expect(again.consoles).toEqual(whole.consoles);
+      const names = def.plan.events.map(({ name }) => name);
+      expect(names).toContain('crash');
+      expect(names).not.toContain('never');
+      expect(names).not.toContain('late');
+      stalls += names.filter((name) => name.startsWith('stalls')).length;
+      const decisions = decodeDecisions(readWholeLog(again.schedule, LOG_DECISIONS));
+      expect([...decisions].filter(({ stream }) => stream.startsWith('plan/'))).toEqual([]);
+    }
+    expect(stalls).toBeGreaterThan(8);
+  });
+
+  it('keeps what mends only while a fault of its family stays', () => {
+    const names = (kept: readonly string[]): readonly string[] => {
+      return keepFaults(stormy.def, new Set(kept)).plan.events.map(({ name }) => name);
+    };
+    expect(names([])).toEqual([]);
+    expect(names(['crash'])).toEqual(['crash', 'back']);
+    expect(names(['stalls'])).toEqual(['stalls']);
+  });
+
+  it('loses nodes with all that names them', () => {
+    const smaller = withoutNodes(stormy.def, new Set([1]));
+    encodeScenario(smaller);
+    expect(smaller.world.nodes.map(({ name }) => name)).toEqual(['server', 'two']);
+    const crash = smaller.plan.events.find(({ name }) => name === 'crash')?.action;
+    expect(crash).toEqual({ kind: 'crash', oneOf: [1] });
+    expect(smaller.world.links).toHaveLength(2);
+    const serverless = withoutNodes(stormy.def, new Set([0]));
+    expect(serverless.plan.events.map(({ name }) => name)).not.toContain('never');
+    expect(withEvents(smaller, []).plan.events).toEqual([]);
+  });
+});
