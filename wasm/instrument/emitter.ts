@@ -53,7 +53,9 @@ export class Emitter {
     this.f = functionPlan;
     this.body = functionPlan.body;
     this.plan = functionPlan.plan;
-    this.code = new CodeWriter(1024, mapping);
+    const { codeStart, end, count } = functionPlan.body;
+    const bytes = count > 0 ? end[count - 1] - codeStart : 0;
+    this.code = new CodeWriter(256 + 2 * bytes, mapping);
   }
 
   protected blockType(type: FunctionType): void {

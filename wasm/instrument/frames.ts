@@ -124,8 +124,7 @@ export class Frames {
       const at = this.findList(need, members);
       const list = at >= 0 ? this.lists[at] : this.addList(need);
       if (at < 0) members.push(new Set(need.map(({ local }) => local)));
-      const wanted = new Set(need.map(({ local }) => local));
-      this.sites[id] = { list, zeroed: list.values.filter(({ local }) => !wanted.has(local)) };
+      this.sites[id] = { list, zeroed: unneeded(list, need) };
     }
   }
 
@@ -150,7 +149,8 @@ export class Frames {
     const values: SavedValue[] = [];
     for (const value of need) {
       if (isReference(value.type)) offset = (offset + 7) & ~7;
-      values.push({ ...value, offset });
+      const { local, type, canonical } = value;
+      values.push({ local, type, canonical, offset });
       offset += typeBytes(value.type) || REFERENCE_BYTES;
     }
     const list = { index: this.lists.length, values, bytes: (offset + 7) & ~7 };
@@ -158,6 +158,15 @@ export class Frames {
     if (list.bytes > this.bytesMax) this.bytesMax = list.bytes;
     return list;
   }
+}
+
+const NONE: readonly SavedValue[] = [];
+
+/** The values of a list that a site does not need; it has all that the site needs. */
+function unneeded(list: SaveList, need: readonly Needed[]): readonly SavedValue[] {
+  if (list.values.length === need.length) return NONE;
+  const wanted = new Set(need.map(({ local }) => local));
+  return list.values.filter(({ local }) => !wanted.has(local));
 }
 
 type Needed = Omit<SavedValue, 'offset'>;

@@ -147,7 +147,7 @@ class Assembly {
     const functions = this.writeFunctions();
     // The parts above may add types; so types come last, though they stand first.
     const imports = writeImports(plan);
-    const out = new ByteWriter(module.bytes.length * 3);
+    const out = new ByteWriter(code.length + module.bytes.length);
     out.copy(module.bytes, 0, 8);
     section(out, 1, writeTypes(plan));
     section(out, 2, imports);
@@ -168,7 +168,7 @@ class Assembly {
     section(out, 11, writeData(plan, this.lowered, DEPTH_BUDGET_BYTES));
     const names = writeNames(plan);
     if (names) section(out, 0, names);
-    return out.view().slice();
+    return out.view();
   }
 
   private copySection(out: ByteWriter, id: number): void {
@@ -306,7 +306,6 @@ class Assembly {
     const { module, survey } = plan;
     const globals = savedGlobals(module);
     return {
-      resumeProtocol: 'frames',
       reserveBytes: RESERVE_BYTES,
       guestBaseBytes: RESERVE_BYTES,
       memory: this.memoryLayout(),

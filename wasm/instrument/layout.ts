@@ -21,7 +21,9 @@ import type { ValueType } from '../binary/types.ts';
  * and the import is called again with arbitrary arguments: it must set the state to 0 and return the
  * real result. A shadow stack overflow shows as a trap while the state is 1.
  *
- * **Preempt.** When `CONTROL.fuel` is below zero at a check, the import `athanor.preempt()` is called:
+ * **Preempt.** Checks stand at function entries and at the heads of loops; a jump that is only
+ * written as a turn of a dispatch loop and leads on is none (see shorten-jumps.ts). When
+ * `CONTROL.fuel` is below zero at a check, the import `athanor.preempt()` is called:
  * the host adds fuel and returns with state 0, or (only when `suspend` is 'anywhere') sets state 1.
  * It is called again on resume. The fuel word counts down; executed = granted - fuel. It is exact at
  * each call of an import and whenever the guest has returned. After a trap it is the count at the
@@ -47,7 +49,6 @@ import type { ValueType } from '../binary/types.ts';
  * returned). Host writes must be marked by the host.
  */
 export interface Layout {
-  readonly resumeProtocol: 'frames' | 'go';
   /** Low bytes of physical memory that are ours; the guest's address 0. A multiple of 64 KiB. */
   readonly reserveBytes: number;
   readonly guestBaseBytes: number;
@@ -78,8 +79,6 @@ export interface Layout {
    * only when some table or reference global mutates. Key: index in the plain module.
    */
   readonly functionExports: ReadonlyMap<number, string>;
-  /** Only for resumeProtocol 'go'. */
-  readonly go?: GoLayout;
 }
 
 export interface MemoryLayout {
@@ -110,15 +109,6 @@ export interface TableLayout {
   readonly type: ValueType;
   /** True when the code may change it after instantiation (or it is shared with the outside). */
   readonly mutates: boolean;
-}
-
-export interface GoLayout {
-  /** Export to call on resume, instead of the export that was suspended. */
-  readonly loopExport: string;
-  readonly stackPointerExport: string;
-  readonly pauseExport: string;
-  /** The errno of the blocking call goes to guest address SP + slot, then SP += 8. */
-  readonly errnoSlot: number;
 }
 
 /** Indexes of the i32 control words at `controlBase`. */

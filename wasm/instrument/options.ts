@@ -1,7 +1,7 @@
 import type { Layout } from './layout.ts';
 
 /** Raised whenever the same module and options give other code; kept code is known by it. */
-export const CODE_VERSION = 3;
+export const CODE_VERSION = 4;
 
 /** What to add to a guest. Everything is off or on for the whole module. */
 export interface InstrumentOptions {
