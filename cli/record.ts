@@ -3,6 +3,7 @@ import {
   SimError,
   type FatCheckpoint,
   type FingerprintRecord,
+  type IdleEvent,
   type Note,
   type DecisionSource,
   type Override,
@@ -52,6 +53,8 @@ export interface RunRecord {
   readonly events: Uint8Array;
   readonly fingerprints: readonly FingerprintRecord[];
   readonly notes: readonly Note[];
+  /** Events of the plan that changed nothing (FB-73). */
+  readonly idleEvents: readonly IdleEvent[];
   /** What a failure of a history looks like, by the property's name. */
   readonly pictures: ReadonlyMap<string, readonly string[]>;
   readonly checkpoint: FatCheckpoint | null;
@@ -120,6 +123,7 @@ export function recordOf(
     events: result.events,
     fingerprints: result.fingerprints,
     notes: result.notes,
+    idleEvents: result.idleEvents,
     pictures: picturesOf(result),
     checkpoint: wanted ? checkpoint : null,
     unreached: simulation.unreachedOverrides(),
@@ -204,6 +208,7 @@ function brokenRecord(
     events: Buffer.concat(frames.events),
     fingerprints: [],
     notes: [],
+    idleEvents: [],
     pictures: new Map(),
     checkpoint: null,
     unreached: [],

@@ -93,11 +93,15 @@ export function reportOutcome(record: RunRecord, context: Context): void {
       output.record({ type: 'warning', code: 'vacuous_property', property: `${kind} ${name}` });
     }
   }
+  for (const { name, why, never } of record.idleEvents) {
+    output.record({ type: 'idle-event', name, why, never });
+  }
   if (!output.speaks) return;
   sayNodes(record, context);
   output.say('');
   sayProperties(record, context);
   output.say('');
+  sayIdleEvents(record, context);
   output.say(verdictLine(record, context));
 }
 
@@ -160,6 +164,15 @@ function sayProperties({ outcome, pictures }: RunRecord, { output }: Context): v
     output.say(colors.bold(name));
     for (const line of lines) output.say(`  ${printable(line)}`);
   }
+}
+
+/** Events that changed nothing: what a run is taken to have survived, it has not met (FB-73). */
+function sayIdleEvents({ idleEvents }: RunRecord, { output }: Context): void {
+  if (idleEvents.length === 0) return;
+  for (const { name, why, never } of idleEvents) {
+    output.say(`${never ? 'never' : 'idle'}   ${printable(name)}: ${why}`);
+  }
+  output.say('');
 }
 
 function verdictLine({ outcome, error }: RunRecord, { output }: Context): string {

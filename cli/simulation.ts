@@ -14,6 +14,7 @@ import {
   type EndReason,
   type Effect,
   type GuestImage,
+  type IdleEvent,
   type Note,
   type Override,
   type PropertyResult,
@@ -106,6 +107,8 @@ export interface SimulationResult {
   readonly consoles: readonly { readonly node: string; readonly bytes: Uint8Array }[];
   readonly nodes: readonly NodeResult[];
   readonly notes: readonly Note[];
+  /** Events of the plan that changed nothing (FB-73). */
+  readonly idleEvents: readonly IdleEvent[];
   readonly lastDraw: number;
 }
 
@@ -319,6 +322,7 @@ export class Simulation {
       }),
       nodes: this.nodes(),
       notes: world.notes,
+      idleEvents: world.idleEvents(),
       lastDraw: world.lastDraw(),
     };
   }

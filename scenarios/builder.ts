@@ -62,6 +62,16 @@ export class ScenarioBuilder {
     return this;
   }
 
+  swarm(swarm: NonNullable<ScenarioText['swarm']>): this {
+    this.text.swarm = swarm;
+    return this;
+  }
+
+  liveness(liveness: NonNullable<ScenarioText['liveness']>): this {
+    this.text.liveness = liveness;
+    return this;
+  }
+
   link(link: LinkText): this {
     this.text.link.push(link);
     return this;

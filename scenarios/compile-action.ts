@@ -1,5 +1,6 @@
 import type { ActionDef } from '../sim/index.ts';
 import type { CompileContext } from './compile-context.ts';
+import { compileFault, compileLinkFaults } from './compile-faults.ts';
 import type { EventFields } from './schema.ts';
 import type { KeyPath } from './toml.ts';
 
@@ -10,11 +11,22 @@ export function compileAction(
   context: CompileContext,
 ): ActionDef | null {
   switch (event.do) {
-    case 'crash':
+    case 'crash': {
+      const oneOf = targets(event, path, context);
+      return oneOf === null ? null : { kind: 'crash', oneOf };
+    }
     case 'isolate': {
       const oneOf = targets(event, path, context);
-      return oneOf === null ? null : { kind: event.do, oneOf };
+      return oneOf === null ? null : { kind: 'isolate', oneOf, ...inFlight(event) };
     }
+    case 'kill':
+    case 'wipe':
+    case 'slow':
+    case 'upgrade':
+    case 'clock':
+      return compileFault(event, targets(event, path, context), path, context);
+    case 'stick':
+      return compileFault(event, null, path, context);
     case 'restart': {
       const everyCrashed = event.node === undefined && event.one_of === undefined;
       const oneOf = everyCrashed ? [] : targets(event, path, context);
@@ -26,20 +38,34 @@ export function compileAction(
       return oneOf === null ? null : { kind: 'pause', oneOf, forNs: event.for };
     }
     case 'partition':
-      return partition(event.groups, [...path, 'groups'], context);
+      return { ...partition(event.groups, [...path, 'groups'], context), ...inFlight(event) };
     case 'cut': {
       const from = context.nodeIndexes(event.from, [...path, 'from']);
       const to = context.nodeIndexes(event.to, [...path, 'to']);
-      return { kind: 'cut', from, to };
+      return { kind: 'cut', from, to, ...inFlight(event) };
     }
     case 'heal':
       return { kind: 'heal' };
     case 'degrade': {
       const named = event.nodes ?? [];
       const nodes = context.nodeIndexes(named, [...path, 'nodes']);
-      return { kind: 'degrade', nodes, loss: event.loss, extraLatencyNs: event.extra_latency };
+      const { loss, extra_latency: extraLatencyNs, bandwidth } = event;
+      const faults = compileLinkFaults(event, {}, path, context);
+      return {
+        kind: 'degrade',
+        nodes,
+        loss,
+        extraLatencyNs,
+        ...(bandwidth === undefined ? {} : { bandwidth }),
+        ...(Object.keys(faults).length === 0 ? {} : { faults }),
+      };
     }
   }
+}
+
+/** A cut that loses what is in flight does not say so: that is what cuts do. */
+function inFlight(event: { readonly in_flight: 'drop' | 'deliver' }): { inFlight?: 'deliver' } {
+  return event.in_flight === 'deliver' ? { inFlight: 'deliver' } : {};
 }
 
 function targets(
@@ -62,7 +88,7 @@ function partition(
   groups: readonly (readonly string[])[],
   path: KeyPath,
   context: CompileContext,
-): ActionDef {
+): Extract<ActionDef, { kind: 'partition' }> {
   const seen = new Set<number>();
   const indexed = groups.map((group, at) => {
     const indexes = context.nodeIndexes(group, [...path, at]);

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { DISPLAY_NAME, type ErrorCode } from '../sim/index.ts';
+import { DISPLAY_NAME, type ErrorCode, type GuestDef } from '../sim/index.ts';
 import type { ScenarioFiles, SourceFile } from './compile.ts';
 import type { Issue } from './issues.ts';
 import { didYouMean } from './suggest.ts';
@@ -9,6 +9,8 @@ import type { KeyPath } from './toml.ts';
 export class CompileContext {
   readonly issues: Issue[] = [];
   readonly images = new Map<string, Uint8Array>();
+  /** The scenario's guests by label. */
+  guests: ReadonlyMap<string, GuestDef> = new Map();
   nodeNames: readonly string[] = [];
   readonly files: ScenarioFiles;
   private readonly indexes = new Map<string, number>();

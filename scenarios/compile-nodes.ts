@@ -10,6 +10,7 @@ import {
   type NodeDef,
 } from '../sim/index.ts';
 import type { CompileContext } from './compile-context.ts';
+import { compileNodeClock } from './compile-faults.ts';
 import type { FileFields, NodeFields, ScenarioFields } from './schema.ts';
 import { didYouMean } from './suggest.ts';
 import type { KeyPath } from './toml.ts';
@@ -24,6 +25,7 @@ interface Declared {
 /** The nodes in declared order, with their guests loaded; the context learns their names. */
 export function compileNodes(fields: ScenarioFields, context: CompileContext): NodeDef[] {
   const guests = compileGuests(fields, context);
+  context.guests = guests;
   const declared = declare(fields.node, context);
   context.setNodeNames(declared.map(({ name }) => name));
   const files = fields.node.map((node, index) => compileFiles(node, ['node', index], context));
@@ -43,6 +45,7 @@ export function compileNodes(fields: ScenarioFields, context: CompileContext): N
         nsPerThousandInstructions: node.ns_per_thousand_instructions,
         memoryPagesMax: node.memory_pages_max,
         startNs: node.start,
+        ...compileNodeClock(node),
       },
     ];
   });

@@ -13,6 +13,7 @@ import {
 } from '../sim/index.ts';
 import { compileAction } from './compile-action.ts';
 import { CompileContext } from './compile-context.ts';
+import { checkFaults, compileLinkFaults, compilePhases, compileWhen } from './compile-faults.ts';
 import { compileNodes } from './compile-nodes.ts';
 import { compileProperties } from './compile-property.ts';
 import { schemaIssues, toErrors, type Source } from './issues.ts';
@@ -65,7 +66,10 @@ export function compileScenario(
   const events = compileEvents(fields, context);
   const properties = compileProperties(fields.property, context);
   if (context.issues.length > 0) return { ok: false, errors: toErrors(context.issues, source) };
-  const def = assemble(fields, { nodes, links, events, properties });
+  const phases = compilePhases(fields, events, context);
+  const def = assemble(fields, { nodes, links, events, properties, phases });
+  checkFaults(def, fields, context);
+  if (context.issues.length > 0) return { ok: false, errors: toErrors(context.issues, source) };
   admitScenario(def);
   return { ok: true, scenario: { def, images: context.images, sources: context.sources() } };
 }
@@ -75,6 +79,7 @@ interface Parts {
   readonly links: readonly LinkDef[];
   readonly events: readonly EventDef[];
   readonly properties: readonly PropertyDef[];
+  readonly phases: Pick<PlanDef, 'swarm' | 'liveness'>;
 }
 
 function assemble(fields: ScenarioFields, parts: Parts): ScenarioDef {
@@ -87,6 +92,7 @@ function assemble(fields: ScenarioFields, parts: Parts): ScenarioDef {
       until: fields.until,
       limits: { virtualNsMax, quantaMax },
       ...schedulingOf(fields),
+      ...parts.phases,
     },
     properties: [...parts.properties].sort((a, b) => compareText(a.name, b.name)),
     seed: fields.seed ?? null,
@@ -99,7 +105,7 @@ function schedulingOf({ scheduling }: ScenarioFields): Pick<PlanDef, 'scheduling
   return { scheduling: { delayNsMax: scheduling.delay, choices: scheduling.choices } };
 }
 
-type Quality = Pick<LinkDef, 'latencyNs' | 'jitterNs' | 'loss' | 'bandwidth'>;
+type Quality = Pick<LinkDef, 'latencyNs' | 'jitterNs' | 'loss' | 'bandwidth' | 'faults'>;
 
 const DEFAULT_QUALITY: Quality = { latencyNs: 1_000_000, jitterNs: 0, loss: 0, bandwidth: null };
 
@@ -164,7 +170,7 @@ function linkPairs(link: LinkFields, path: KeyPath, context: CompileContext): [n
 }
 
 function quality(
-  fields: Partial<Pick<LinkFields, 'latency' | 'jitter' | 'loss' | 'bandwidth'>>,
+  fields: Omit<LinkFields, 'between' | 'from' | 'to'>,
   fallback: Quality,
   path: KeyPath,
   context: CompileContext,
@@ -178,7 +184,9 @@ function quality(
     const least = `latency less jitter must be at least ${LINK_FLOOR_NS}ns`;
     context.fail('jitter', [...path, key], `${least}, it is ${latencyNs - jitterNs}ns`);
   }
-  return { latencyNs, jitterNs, loss, bandwidth };
+  const faults = compileLinkFaults(fields, fallback.faults ?? {}, path, context);
+  const some = Object.keys(faults).length > 0;
+  return { latencyNs, jitterNs, loss, bandwidth, ...(some ? { faults } : {}) };
 }
 
 function compileEvents(fields: ScenarioFields, context: CompileContext): EventDef[] {
@@ -199,6 +207,6 @@ function compileEvents(fields: ScenarioFields, context: CompileContext): EventDe
     const action = compileAction(event, path, context);
     if (action === null) return [];
     const { name, at: atNs, within: withinNs, chance } = event;
-    return [{ name, atNs, withinNs, chance, action }];
+    return [{ name, atNs, withinNs, chance, action, ...compileWhen(event, path, context) }];
   });
 }

@@ -1,5 +1,14 @@
 import { z } from 'zod';
 import { MILLION, SCHEDULING_CHOICES_DEFAULT, SCHEDULING_CHOICES_MAX } from '../sim/index.ts';
+import {
+  faultEvents,
+  inFlight,
+  linkFaults,
+  liveness,
+  nodeClock,
+  swarm,
+  whenMore,
+} from './schema-faults.ts';
 import { property } from './schema-property.ts';
 import { bandwidth, nodeName, nodeNames, share, span, table, text } from './schema-words.ts';
 
@@ -20,6 +29,7 @@ const node = table({
   memory_pages_max: z.int().min(1).max(65_536).default(4_096),
   ns_per_thousand_instructions: z.int().min(1).max(1_000_000_000).default(1_000),
   start: span.default(0),
+  clock: nodeClock.optional(),
 });
 
 const linkQuality = {
@@ -27,6 +37,7 @@ const linkQuality = {
   jitter: span.optional(),
   loss: share.optional(),
   bandwidth: bandwidth.optional(),
+  ...linkFaults,
 };
 
 const network = table({ topology: z.enum(['mesh', 'none']).default('mesh'), ...linkQuality });
@@ -43,15 +54,21 @@ const link = table({
   ...linkQuality,
 });
 
-const when = { name: text, at: span, within: span.default(0), chance: share.default(MILLION) };
+const when = {
+  name: text,
+  at: span,
+  within: span.default(0),
+  chance: share.default(MILLION),
+  ...whenMore,
+};
 
 const event = z.discriminatedUnion('do', [
   table({ ...when, do: z.literal('crash'), ...target }),
   table({ ...when, do: z.literal('restart'), ...target }),
   table({ ...when, do: z.literal('pause'), ...target, for: span }),
-  table({ ...when, do: z.literal('isolate'), ...target }),
-  table({ ...when, do: z.literal('partition'), groups: z.array(nodeNames).min(2) }),
-  table({ ...when, do: z.literal('cut'), from: nodeNames, to: nodeNames }),
+  table({ ...when, do: z.literal('isolate'), ...target, ...inFlight }),
+  table({ ...when, do: z.literal('partition'), groups: z.array(nodeNames).min(2), ...inFlight }),
+  table({ ...when, do: z.literal('cut'), from: nodeNames, to: nodeNames, ...inFlight }),
   table({ ...when, do: z.literal('heal') }),
   table({
     ...when,
@@ -59,7 +76,10 @@ const event = z.discriminatedUnion('do', [
     nodes: nodeNames.optional(),
     loss: share.default(0),
     extra_latency: span.default(0),
+    bandwidth: bandwidth.optional(),
+    ...linkFaults,
   }),
+  ...faultEvents(when),
 ]);
 
 const limits = table({
@@ -77,6 +97,8 @@ export const scenarioSchema = table({
   node: z.array(node).min(1),
   network: network.prefault({}),
   scheduling: scheduling.optional(),
+  swarm: swarm.optional(),
+  liveness: liveness.optional(),
   link: z.array(link).default([]),
   event: z.array(event).default([]),
   property: z.array(property).default([]),

@@ -58,6 +58,7 @@ export * from './explore/frontier.ts';
 export * from './explore/ddmin.ts';
 export * from './world/step.ts';
 export type { IdleEvent } from './world/plan-report.ts';
+export { familyOf } from './world/plan-actions.ts';
 export * from './world/timeline.ts';
 export * from './world/world.ts';
 export * from './world/node-port.ts';

@@ -57,10 +57,16 @@ export class PropertyChecker {
   /** What the programs assert about themselves. */
   readonly assertions: Assertions;
   private readonly history: History | null;
+  /** When all faults are lifted: what must come eventually is waited for from then on. */
+  private readonly liftedNs: VirtualNs;
   private progress: Progress[];
 
-  constructor(defs: readonly PropertyDef[], nodeNames: readonly string[]) {
-    this.defs = defs;
+  constructor(defs: readonly PropertyDef[], nodeNames: readonly string[], liftedNs: VirtualNs = 0) {
+    this.liftedNs = liftedNs;
+    this.defs = defs.map((def) => {
+      if (def.kind !== 'eventually' || def.withinNs === null) return def;
+      return { ...def, withinNs: def.withinNs + liftedNs };
+    });
     this.nodeNames = nodeNames;
     this.patterns = defs.map((def) => ('console' in def ? compilePattern(def.console) : null));
     this.assertions = new Assertions(nodeNames);
@@ -84,6 +90,7 @@ export class PropertyChecker {
       const def = this.defs[index] as PropertyDef;
       const pattern = this.patterns[index] as Pattern | null;
       if (progress.verdict !== null || pattern === null || !('console' in def)) continue;
+      if (def.kind === 'eventually' && atNs < this.liftedNs) continue;
       if (def.nodes.length > 0 && !def.nodes.includes(node)) continue;
       const captures = matchPattern(pattern, line);
       if (captures !== null) this.matched(def, progress, { node, line, captures, atNs });

@@ -131,7 +131,8 @@ export class World {
     });
     this.files = nodes.map((node) => loadFiles(node.files));
     this.ports = nodes.map((def, index) => this.makePort(def, index));
-    this.checker = new PropertyChecker(scenario.properties, names);
+    const liftedNs = scenario.plan.liveness?.atNs ?? 0;
+    this.checker = new PropertyChecker(scenario.properties, names, liftedNs);
     this.consoles = new Consoles(names, {
       bytes: (node, descriptor, bytes, atNs) => options.onConsole(node, descriptor, bytes, atNs),
       line: (node, line, atNs) => {

@@ -59,33 +59,37 @@ const ROWS: readonly (readonly [name: string, toml: string, expected: string])[]
     'an unknown key at the top',
     HEAD + 'sead = 1\n' + GUEST + TWO,
     'x.toml:3:1: sead | scenario/unknown-key | unknown key "sead" (did you mean "seed"?); allowed: ' +
-      'schema_version, name, seed, until, guest, node, network, scheduling, link, event, property, limits',
+      'schema_version, name, seed, until, guest, node, network, scheduling, ' +
+      'swarm, liveness, link, event, property, limits',
   ],
   [
     'an unknown key in a table',
     BASE + '[network]\nlatancy = "1ms"\n',
     'x.toml:9:1: network.latancy | scenario/unknown-key | unknown key "latancy" (did you mean ' +
-      '"latency"?); allowed: topology, latency, jitter, loss, bandwidth',
+      '"latency"?); allowed: topology, latency, jitter, loss, bandwidth, burst, duplicate, ' +
+      'duplicate_within, reorder, reorder_within, corrupt, corrupt_undetected, queue, red, mtu, oversize',
   ],
   [
     'an unknown key without a likeness',
     BASE + 'colour = "red"\n',
     'x.toml:8:1: node[0].colour | scenario/unknown-key | unknown key "colour"; allowed: name, ' +
-      'names, guest, args, env, file, memory_pages_max, ns_per_thousand_instructions, start',
+      'names, guest, args, env, file, memory_pages_max, ns_per_thousand_instructions, start, clock',
   ],
   [
     'two unknown keys, in the order of the text',
     HEAD + 'zeta = 1\nalpha = 2\n' + GUEST + TWO,
     'x.toml:3:1: zeta | scenario/unknown-key | unknown key "zeta"; allowed: schema_version, name, ' +
-      'seed, until, guest, node, network, scheduling, link, event, property, limits\n' +
+      'seed, until, guest, node, network, scheduling, ' +
+      'swarm, liveness, link, event, property, limits\n' +
       'x.toml:4:1: alpha | scenario/unknown-key | unknown key "alpha"; allowed: schema_version, ' +
-      'name, seed, until, guest, node, network, scheduling, link, event, property, limits',
+      'name, seed, until, guest, node, network, scheduling, ' +
+      'swarm, liveness, link, event, property, limits',
   ],
   [
     'a key of another action',
-    BASE + '[[event]]\nname = "e"\nat = "1s"\ndo = "crash"\nnode = "a"\nfor = "1s"\n',
-    'x.toml:13:1: event[0].for | scenario/unknown-key | unknown key "for"; allowed: name, at, ' +
-      'within, chance, do, node, one_of',
+    BASE + '[[event]]\nname = "e"\nat = "1s"\ndo = "crash"\nnode = "a"\nloss = "1%"\n',
+    'x.toml:13:1: event[0].loss | scenario/unknown-key | unknown key "loss"; allowed: name, at, ' +
+      'within, chance, for, every, after, do, node, one_of',
   ],
   [
     'no version',
@@ -106,13 +110,15 @@ const ROWS: readonly (readonly [name: string, toml: string, expected: string])[]
     'no action of an event',
     BASE + '[[event]]\nname = "e"\nat = "1s"\n',
     'x.toml:8:3: event[0].do | scenario/missing-key | the key is missing; one of "crash", ' +
-      '"restart", "pause", "isolate", "partition", "cut", "heal", "degrade"',
+      '"restart", "pause", "isolate", "partition", "cut", "heal", "degrade", "kill", "wipe", ' +
+      '"upgrade", "slow", "stick", "clock"',
   ],
   [
     'an unknown action',
     BASE + '[[event]]\nname = "e"\nat = "1s"\ndo = "crush"\nnode = "a"\n',
     'x.toml:11:1: event[0].do | scenario/value | "crush" is not one of "crash", "restart", ' +
-      '"pause", "isolate", "partition", "cut", "heal", "degrade" (did you mean "crash"?)',
+      '"pause", "isolate", "partition", "cut", "heal", "degrade", "kill", "wipe", ' +
+      '"upgrade", "slow", "stick", "clock" (did you mean "crash"?)',
   ],
   [
     'an unknown kind of property',
