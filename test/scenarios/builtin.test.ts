@@ -20,6 +20,7 @@ describe('built-in scenarios', () => {
     expect(builtinScenarioNames()).toEqual([
       'crash-restart',
       'fault-campaign',
+      'forgotten-vote',
       'hello',
       'partition-recovery',
       'raft',
