@@ -18,6 +18,9 @@ export function compileProperties(
     context.displayName(name, [...path, 'name'], seen);
     const nodes = context.nodesOrAll(property.nodes, [...path, 'nodes']);
     if (property.kind === 'exit') return { kind: 'exit', name, nodes, code: property.code };
+    if (property.kind === 'serializable') {
+      return { kind: 'serializable', name, nodes, stepsMax: property.steps };
+    }
     if (property.kind === 'linearizable') return linearizable(property, nodes, path, context);
     checkPattern(property, path, context);
     const { console } = property;

@@ -13,6 +13,11 @@ export const property = z.discriminatedUnion('kind', [
   table({ ...what, kind: z.literal('agree'), console: text }),
   table({
     ...what,
+    kind: z.literal('serializable'),
+    steps: z.int().min(1).max(HISTORY_STEPS_MAX).default(HISTORY_STEPS_DEFAULT),
+  }),
+  table({
+    ...what,
     kind: z.literal('linearizable'),
     model: z.enum(MODEL_NAMES),
     initial: text.optional(),

@@ -13,7 +13,7 @@ import {
   readWord,
   type Read,
 } from '../kernel/shape.ts';
-import { linearizableReader } from './history-properties.ts';
+import { linearizableReader, serializableReader } from './history-properties.ts';
 import {
   admitScenario,
   EVENTS_MAX,
@@ -222,6 +222,7 @@ const readProperty: Read<PropertyDef> = readVariant<PropertyDef>({
     withinNs: readNullable(readInteger()),
   }),
   linearizable: linearizableReader(NODES_MAX),
+  serializable: serializableReader(NODES_MAX),
   unique: readConsole('unique'),
   agree: readConsole('agree'),
   'no-trap': readRecord<Property<'no-trap'>>({ kind: readWord(['no-trap']), name: readText() }),

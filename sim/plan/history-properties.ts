@@ -21,8 +21,18 @@ export interface LinearizableDef {
   readonly stepsMax: number;
 }
 
+/** The transactions on lists could have run one after the other. */
+export interface SerializableDef {
+  readonly kind: 'serializable';
+  readonly name: string;
+  /** The nodes whose lines count. */
+  readonly nodes: readonly number[];
+  /** The check gives up, inconclusive, at so many dependencies between transactions. */
+  readonly stepsMax: number;
+}
+
 /** A property of what clients saw: of the operations that they wrote down. */
-export type HistoryPropertyDef = LinearizableDef;
+export type HistoryPropertyDef = LinearizableDef | SerializableDef;
 
 /** A step takes about a microsecond and its memory up to 100 bytes: 100 MB, some seconds. */
 export const HISTORY_STEPS_DEFAULT = 1_000_000;
@@ -32,22 +42,24 @@ export const HISTORY_STEPS_MAX = 10_000_000;
 export function isHistoryProperty<T extends { readonly kind: string }>(
   def: T,
 ): def is T & HistoryPropertyDef {
-  return def.kind === 'linearizable';
+  return def.kind === 'linearizable' || def.kind === 'serializable';
 }
 
 /** Why a history property is not acceptable, with the field; or null. */
 export function historyPropertyFault(
   def: HistoryPropertyDef,
 ): { readonly field: string; readonly why: string } | null {
-  const { model, initial, stepsMax } = def;
+  const { stepsMax } = def;
+  if (!Number.isSafeInteger(stepsMax) || stepsMax < 1 || stepsMax > HISTORY_STEPS_MAX) {
+    return { field: 'stepsMax', why: `${stepsMax} is not within 1 to ${HISTORY_STEPS_MAX}` };
+  }
+  if (def.kind === 'serializable') return null;
+  const { model, initial } = def;
   if (initial !== null && (model === 'set' || model === 'queue')) {
     return { field: 'initial', why: `a ${model} begins empty` };
   }
   if (initial !== null && !/^[^ ]{1,1000}$/u.test(initial)) {
     return { field: 'initial', why: 'it is one word of at most 1000 characters' };
-  }
-  if (!Number.isSafeInteger(stepsMax) || stepsMax < 1 || stepsMax > HISTORY_STEPS_MAX) {
-    return { field: 'stepsMax', why: `${stepsMax} is not within 1 to ${HISTORY_STEPS_MAX}` };
   }
   return null;
 }
@@ -62,6 +74,18 @@ export function linearizableReader(
     nodes: readList(readInteger(), nodesMax),
     model: readWord(MODEL_NAMES),
     initial: readNullable(readText()),
+    stepsMax: readInteger(),
+  });
+}
+
+/** As `linearizableReader`. */
+export function serializableReader(
+  nodesMax: number,
+): (value: unknown, path: string) => SerializableDef {
+  return readRecord<SerializableDef>({
+    kind: readWord(['serializable']),
+    name: readText(),
+    nodes: readList(readInteger(), nodesMax),
     stepsMax: readInteger(),
   });
 }

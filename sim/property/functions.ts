@@ -69,7 +69,7 @@ export function resultFault(row: FunctionRow, result: readonly string[]): string
   const truth = word === 'true' || word === 'false';
   switch (row.result) {
     case 'nothing':
-      return row.args === null || result.length === 0 ? null : `"${row.name}" has no result`;
+      return result.length === 0 ? null : `"${row.name}" has no result`;
     case 'truth-or-nothing':
       return result.length === 0 || (result.length === 1 && truth)
         ? null

@@ -5,6 +5,7 @@ import { drawHistory } from './history-picture.ts';
 import type { History } from './history.ts';
 import { checkLinearizable, type StepBudget, type Violation } from './linearizable.ts';
 import { makeModel, partition, type Model } from './models.ts';
+import { checkSerializable } from './serializable.ts';
 import { describeCall, describeReply, type Operation } from './operation.ts';
 
 export interface HistoryVerdict {
@@ -19,13 +20,15 @@ export function judgeHistory(def: HistoryPropertyDef, history: History): History
   if (history.fault !== null) {
     return { verdict: 'inconclusive', detail: `the history cannot be read: ${history.fault}` };
   }
+  const model = def.kind === 'linearizable' ? def.model : 'transactions';
   const operations = history.all().filter((each) => {
-    return def.nodes.includes(each.node) && functionNamed(each.function)?.model === def.model;
+    return def.nodes.includes(each.node) && functionNamed(each.function)?.model === model;
   });
-  const count = operations.length;
-  if (count === 0) {
-    return { verdict: 'pass', detail: `vacuous: no operation of a ${def.model} was recorded` };
+  if (operations.length === 0) {
+    const what = def.kind === 'linearizable' ? `operation of a ${def.model}` : 'transaction';
+    return { verdict: 'pass', detail: `vacuous: no ${what} was recorded` };
   }
+  if (def.kind === 'serializable') return checkSerializable(operations, def.stepsMax);
   return judgeLinearizable(def, operations);
 }
 

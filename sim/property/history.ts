@@ -1,8 +1,15 @@
 import { assert } from '../kernel/assert.ts';
 import { formatTime, type VirtualNs } from '../kernel/units.ts';
-import { argumentFault, functionNamed, FUNCTIONS, resultFault } from './functions.ts';
+import {
+  argumentFault,
+  functionNamed,
+  FUNCTIONS,
+  resultFault,
+  type FunctionRow,
+} from './functions.ts';
 import { parseHistoryLine, type HistoryLine } from './history-line.ts';
 import type { Operation } from './operation.ts';
+import { parseTransaction } from './transaction.ts';
 
 /** A run's history holds at most this many operations; with more its checks are inconclusive. */
 export const HISTORY_OPERATIONS_MAX = 1_000_000;
@@ -84,7 +91,7 @@ export class History {
     if (row === undefined) {
       return `unknown function "${name}"; known are ${FUNCTIONS.map((each) => each.name).join(', ')}`;
     }
-    const fault = argumentFault(row, args);
+    const fault = callFault(row, args);
     if (fault !== null) return fault;
     known.set(key, this.operations.length);
     this.operations.push({
@@ -113,7 +120,7 @@ export class History {
     if (verb === 'ok') {
       const row = functionNamed(operation.function);
       assert(row !== undefined, 'a recorded operation has a known function');
-      const fault = resultFault(row, words);
+      const fault = replyFault(row, operation.args, words);
       if (fault !== null) return fault;
     }
     const result = verb === 'ok' ? words : [];
@@ -124,4 +131,20 @@ export class History {
   private nameOf(node: number): string {
     return this.nodeNames[node] ?? `node ${node}`;
   }
+}
+
+function callFault(row: FunctionRow, args: readonly string[]): string | null {
+  if (row.model !== 'transactions') return argumentFault(row, args);
+  const transaction = parseTransaction(args, null);
+  return typeof transaction === 'string' ? transaction : null;
+}
+
+function replyFault(
+  row: FunctionRow,
+  args: readonly string[],
+  result: readonly string[],
+): string | null {
+  if (row.model !== 'transactions') return resultFault(row, result);
+  const transaction = parseTransaction(args, result);
+  return typeof transaction === 'string' ? transaction : null;
 }
