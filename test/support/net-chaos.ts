@@ -6,6 +6,7 @@ import {
   NS_PER_S,
   streamKey,
   type Endpoint,
+  type LinkFaultsDef,
   type SocketStack,
 } from '../../sim/index.ts';
 import { mesh, NetLoop } from './net-loop.ts';
@@ -94,7 +95,7 @@ export class Chaos {
 
   private disturb(node: number, known: Map<number, Known>): void {
     const { network } = this.loop;
-    switch (this.draw(6)) {
+    switch (this.draw(9)) {
       case 0:
         network.setUp(node, false);
         known.clear();
@@ -108,6 +109,15 @@ export class Chaos {
       case 3:
         network.heal();
         return;
+      case 4:
+        network.stick([[node, this.draw(NODES)]]);
+        return;
+      case 5:
+        network.lift(this.loop.nowNs);
+        return;
+      case 6:
+        network.degrade([], { ...NO_DEGRADATION, bandwidth: 1_000_000, faults: this.faults() });
+        return;
       default:
         network.degrade([], {
           ...NO_DEGRADATION,
@@ -115,6 +125,19 @@ export class Chaos {
           extraLatencyNs: this.draw(2_000_000),
         });
     }
+  }
+
+  /** Anything that a link does, but for bits that no checksum sees: streams must stay whole. */
+  private faults(): LinkFaultsDef {
+    const share = (): number => 1 + this.draw(200_000);
+    return {
+      burst: { enter: share(), leave: 200_000 + share(), loss: 1_000_000 },
+      duplicate: { chance: share(), gapNs: this.draw(3_000_000) },
+      reorder: { chance: share(), windowNs: 1 + this.draw(30_000_000) },
+      corrupt: share(),
+      queueBytes: 20_000 + this.draw(50_000),
+      mtu: { bytes: 1_500, oversize: this.draw(2) === 0 ? 'drop' : 'fragment' },
+    };
   }
 
   private exchange(stack: SocketStack, id: number, known: Map<number, Known>): void {
@@ -167,8 +190,7 @@ export function runChaos(seed: number, actions: number): ChaosEnding {
   const chaos = new Chaos(seed);
   const { loop } = chaos;
   for (let count = 0; count < actions; count++) chaos.act();
-  loop.network.heal();
-  loop.network.degrade([], NO_DEGRADATION);
+  loop.network.lift(loop.nowNs);
   const nodes = Array.from({ length: NODES }, (_, node) => loop.stack(node));
   for (const stack of nodes) stack.closeAll(loop.nowNs);
   const closedNs = loop.nowNs;

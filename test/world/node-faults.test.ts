@@ -222,6 +222,26 @@ describe('all faults together', () => {
     } while (run.step());
   });
 
+  it.each([
+    [null, 'pass'],
+    [60 * MS, 'pass'],
+    [40 * MS, 'fail'],
+  ] as const)(
+    'CR-95: eventually within %s ns counts from the end of faults',
+    (withinNs, verdict) => {
+      const run = world([event('x', 450, { kind: 'upgrade', oneOf: [0], guest: NEXT })], {
+        liveness: { atNs: 400 * MS },
+        properties: [{ kind: 'eventually', name: 'a', nodes: [0], console: 'a 450', withinNs }],
+      }).run();
+      expect(run.world.results()).toMatchObject([{ verdict, atNs: 450 * MS }]);
+      const before = world([], {
+        liveness: { atNs: 400 * MS },
+        properties: [{ kind: 'eventually', name: 'a', nodes: [0], console: 'a 0', withinNs: null }],
+      }).run();
+      expect(before.world.results()).toMatchObject([{ verdict: 'inconclusive' }]);
+    },
+  );
+
   it('a swarm draws families of faults, each on a stream of its own', () => {
     const families = ['clock', 'crash', 'link', 'partition', 'pause'] as const;
     const seen = new Set<string>();
