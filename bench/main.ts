@@ -1,12 +1,14 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
-import { fileURLToPath } from 'node:url';
 import Table from 'cli-table3';
+import { forkBenchmark } from './fork.ts';
 import type { Benchmark, Figure } from './harness.ts';
 import { historyBenchmark } from './histories.ts';
 import { instrumentationBenchmark } from './instrumentation.ts';
 import { logBenchmark } from './log.ts';
 import { messageBenchmark } from './messages.ts';
+import { packagePath } from './paths.ts';
+import { suspendBenchmark } from './suspend.ts';
 
 /** All benchmarks, in the order in which they run. */
 const BENCHMARKS: readonly Benchmark[] = [
@@ -14,13 +16,14 @@ const BENCHMARKS: readonly Benchmark[] = [
   historyBenchmark,
   messageBenchmark,
   instrumentationBenchmark,
+  suspendBenchmark,
+  forkBenchmark,
 ];
 
 /** Figures of an earlier run, kept in the repository: by benchmark, then by figure. */
 type Baseline = Readonly<Record<string, Readonly<Record<string, number>>>>;
 
-// From dist/bench/ back to the sources' folder.
-const BASELINE_FILE = fileURLToPath(new URL('../../bench/baseline.json', import.meta.url));
+const BASELINE_FILE = packagePath('bench/baseline.json');
 
 function holds(figure: Figure): boolean {
   if (figure.bar === null) return true;

@@ -3,6 +3,13 @@ import { CONTROL, type Layout } from '../wasm/instrument/layout.ts';
 /** Thrown by `proc_exit`. */
 class Exit extends Error {}
 
+export interface SmallHostOptions {
+  /** How often a wait suspends the guest before it ends; 1 if not given. */
+  readonly suspensionsPerWait?: number;
+  /** Fills the counter of a module that was not instrumented by us. */
+  readonly refuel?: (exports: Readonly<Record<string, unknown>>) => void;
+}
+
 /**
  * A minimal preview 1 host for measuring code: the same work for a plain module and for an
  * instrumented one, so that their ratio is the price of the instrumentation alone. Waits end at
@@ -11,8 +18,11 @@ class Exit extends Error {}
 export class SmallHost {
   output = '';
   suspensions = 0;
+  /** Frames of compiled code on the stack, at most at one of the first suspensions. */
+  frames = 0;
   private readonly args: readonly string[];
   private readonly layout: Layout | null;
+  private readonly options: SmallHostOptions;
   private readonly base: number;
   private readonly suspends: boolean;
   private readonly exports: Readonly<Record<string, unknown>>;
@@ -27,11 +37,13 @@ export class SmallHost {
     module: WebAssembly.Module,
     args: readonly string[],
     instrumented: { readonly layout: Layout; readonly suspends: boolean } | null,
+    options: SmallHostOptions = {},
   ) {
     const layout = instrumented?.layout ?? null;
     this.suspends = instrumented?.suspends ?? false;
     this.args = args;
     this.layout = layout;
+    this.options = options;
     this.base = layout?.guestBaseBytes ?? 0;
     const instance = new WebAssembly.Instance(module, this.imports(module));
     this.exports = instance.exports;
@@ -86,14 +98,20 @@ export class SmallHost {
 
   /** Makes a call that suspends the guest first, as a wait does. */
   private suspending(call: (...args: number[]) => number): (...args: number[]) => number {
+    const times = this.options.suspensionsPerWait ?? 1;
     let saved: number[] = [];
+    let left = 0;
     return (...args) => {
       const words = this.words();
       if (words[CONTROL.state] === 2) {
         words[CONTROL.state] = 0;
-        return call(...saved);
+      } else {
+        saved = args;
+        left = times;
       }
-      saved = args;
+      if (left === 0) return call(...saved);
+      left--;
+      if (this.suspensions < 32) this.frames = Math.max(this.frames, countFrames());
       this.suspensions++;
       words[CONTROL.state] = 1;
       return 0;
@@ -101,6 +119,7 @@ export class SmallHost {
   }
 
   private preempt(): void {
+    if (this.layout === null) return this.options.refuel?.(this.exports);
     const words = this.words();
     if (words[CONTROL.state] === 2) words[CONTROL.state] = 0;
     words[CONTROL.fuel] = (words[CONTROL.fuel] as number) + 2 ** 30;
@@ -202,4 +221,13 @@ export class SmallHost {
     data.setUint32(into, count, true);
     return 0;
   }
+}
+
+/** Frames of compiled code under the caller, up to 200. */
+function countFrames(): number {
+  const limit = Error.stackTraceLimit;
+  Error.stackTraceLimit = 200;
+  const { stack = '' } = new Error();
+  Error.stackTraceLimit = limit;
+  return stack.split('\n').filter((line) => line.includes('wasm://')).length;
 }

@@ -1,0 +1,3 @@
+module suspend
+
+go 1.21
