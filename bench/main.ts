@@ -5,19 +5,27 @@ import { forkBenchmark } from './fork.ts';
 import type { Benchmark, Figure } from './harness.ts';
 import { historyBenchmark } from './histories.ts';
 import { instrumentationBenchmark } from './instrumentation.ts';
+import { logShareBenchmark } from './log-share.ts';
 import { logBenchmark } from './log.ts';
 import { messageBenchmark } from './messages.ts';
 import { packagePath } from './paths.ts';
+import { replayBenchmark } from './replay.ts';
+import { seedsBenchmark } from './seeds.ts';
+import { startBenchmark } from './start.ts';
 import { suspendBenchmark } from './suspend.ts';
 
 /** All benchmarks, in the order in which they run. */
 const BENCHMARKS: readonly Benchmark[] = [
   logBenchmark,
+  logShareBenchmark,
   historyBenchmark,
   messageBenchmark,
   instrumentationBenchmark,
   suspendBenchmark,
   forkBenchmark,
+  replayBenchmark,
+  seedsBenchmark,
+  startBenchmark,
 ];
 
 /** Figures of an earlier run, kept in the repository: by benchmark, then by figure. */
