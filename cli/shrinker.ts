@@ -59,7 +59,8 @@ export interface ShrinkerOptions {
   readonly budget: ShrinkBudget;
   readonly wanted: FailureSignature;
   readonly nowMs: () => number;
-  readonly onStage: (stage: string) => void;
+  /** Called after each group of runs, with the name of the stage. */
+  readonly onProgress: (stage: string) => void;
 }
 
 /** How many draws are tried without a fault: enough for a failure of one run in ten. */
@@ -82,6 +83,7 @@ const UNITS_MAX = 512;
 export class Shrinker {
   private readonly options: ShrinkerOptions;
   private current: Candidate;
+  private stage = '';
   /** Whether the parent's world fails even without any fault. */
   private failsCalmly = false;
 
@@ -104,7 +106,7 @@ export class Shrinker {
       ['faults again', () => this.faults()],
     ];
     for (const [name, stage] of stages) {
-      this.options.onStage(name);
+      this.stage = name;
       await stage();
     }
     return this.current;
@@ -158,6 +160,7 @@ export class Shrinker {
     for (const { start } of probes) pool.dropStart(start);
     // What further workers tried in vain is not charged, so that jobs decide nothing.
     budget.charge(found === null ? tried.length : found.index + 1);
+    this.options.onProgress(this.stage);
     return found === null ? -1 : (tried[found.index] as number);
   }
 

@@ -26,7 +26,7 @@ import type { OptionsOf } from '../options.ts';
 import { ProbePool } from '../probe-pool.ts';
 import { Progress } from '../progress.ts';
 import { runToEnd, type RunRecord } from '../record.ts';
-import { ShrinkBudget } from '../shrink-budget.ts';
+import { PROBES_DEFAULT, ShrinkBudget } from '../shrink-budget.ts';
 import { Shrinker, viewOf, type Candidate, type View } from '../shrinker.ts';
 import { storyOf, tellStory, type Story } from '../story.ts';
 import { ConsoleCollector, mergeTimeline } from '../timeline.ts';
@@ -52,13 +52,15 @@ export async function run(
   const first = parentCandidate(bundle);
   const before = viewOf(first, tools);
   assertReproduced(wanted, before);
-  const progress = new Progress(context.host, 0, context.globals.quiet);
+  // A budget of time has no number of runs: the bar then shows the usual one.
+  const total = Math.min(budget.available(startMs), PROBES_DEFAULT);
+  const progress = new Progress(context.host, total, context.globals.quiet);
   const shrinker = new Shrinker(first, {
     ...tools,
     pool,
     budget,
     nowMs: () => performance.now(),
-    onStage: (stage) => progress.update(budget.charged, stage),
+    onProgress: (stage) => progress.update(Math.min(budget.charged, total), stage),
   });
   let smallest: Candidate;
   try {
