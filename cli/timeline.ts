@@ -94,6 +94,7 @@ const SIGNS: Readonly<Record<TimelineRow['kind'], string>> = {
   restart: '\u21bb',
   pause: '\u23f8',
   network: '\u21af',
+  disk: '\u26c1',
   marker: '\u25c6',
   wipe: '\u2717',
   upgrade: '\u21bb',

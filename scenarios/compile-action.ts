@@ -1,6 +1,7 @@
 import type { ActionDef } from '../sim/index.ts';
 import type { CompileContext } from './compile-context.ts';
 import { compileFault, compileLinkFaults } from './compile-faults.ts';
+import { compileDiskAction } from './compile-disk.ts';
 import type { EventFields } from './schema.ts';
 import type { KeyPath } from './toml.ts';
 
@@ -44,6 +45,9 @@ export function compileAction(
       const to = context.nodeIndexes(event.to, [...path, 'to']);
       return { kind: 'cut', from, to, ...inFlight(event) };
     }
+    case 'disk':
+    case 'disk-heal':
+      return compileDiskAction(event, path, context);
     case 'heal':
       return { kind: 'heal' };
     case 'degrade': {

@@ -11,6 +11,7 @@ import {
 } from '../sim/index.ts';
 import type { CompileContext } from './compile-context.ts';
 import { compileNodeClock } from './compile-faults.ts';
+import { compileDisk } from './compile-disk.ts';
 import type { FileFields, NodeFields, ScenarioFields } from './schema.ts';
 import { didYouMean } from './suggest.ts';
 import type { KeyPath } from './toml.ts';
@@ -46,6 +47,7 @@ export function compileNodes(fields: ScenarioFields, context: CompileContext): N
         memoryPagesMax: node.memory_pages_max,
         startNs: node.start,
         ...compileNodeClock(node),
+        ...compileDisk(node.disk, fields.disk),
       },
     ];
   });

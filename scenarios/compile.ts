@@ -3,6 +3,7 @@ import {
   compareEvents,
   compareText,
   LINK_FLOOR_NS,
+  type DiskAtlasDef,
   type EventDef,
   type LinkDef,
   type NodeDef,
@@ -14,6 +15,7 @@ import {
 import { compileAction } from './compile-action.ts';
 import { CompileContext } from './compile-context.ts';
 import { checkFaults, compileLinkFaults, compilePhases, compileWhen } from './compile-faults.ts';
+import { checkDisks, compileAtlas } from './compile-disk.ts';
 import { compileNodes } from './compile-nodes.ts';
 import { compileProperties } from './compile-property.ts';
 import { schemaIssues, toErrors, type Source } from './issues.ts';
@@ -67,8 +69,10 @@ export function compileScenario(
   const properties = compileProperties(fields.property, context);
   if (context.issues.length > 0) return { ok: false, errors: toErrors(context.issues, source) };
   const phases = compilePhases(fields, events, context);
-  const def = assemble(fields, { nodes, links, events, properties, phases });
+  const atlas = compileAtlas(fields.disk_atlas, context);
+  const def = assemble(fields, { nodes, links, events, properties, phases, atlas });
   checkFaults(def, fields, context);
+  checkDisks(def, fields, context);
   if (context.issues.length > 0) return { ok: false, errors: toErrors(context.issues, source) };
   admitScenario(def);
   return { ok: true, scenario: { def, images: context.images, sources: context.sources() } };
@@ -80,13 +84,14 @@ interface Parts {
   readonly events: readonly EventDef[];
   readonly properties: readonly PropertyDef[];
   readonly phases: Pick<PlanDef, 'swarm' | 'liveness'>;
+  readonly atlas: DiskAtlasDef | null;
 }
 
 function assemble(fields: ScenarioFields, parts: Parts): ScenarioDef {
   const { virtual_time: virtualNsMax, quanta: quantaMax } = fields.limits;
   return {
     name: fields.name,
-    world: { nodes: parts.nodes, links: parts.links },
+    world: { nodes: parts.nodes, links: parts.links, ...(parts.atlas && { atlas: parts.atlas }) },
     plan: {
       events: [...parts.events].sort(compareEvents),
       until: fields.until,

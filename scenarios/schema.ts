@@ -9,6 +9,7 @@ import {
   swarm,
   whenMore,
 } from './schema-faults.ts';
+import { disk, diskAtlas, diskEvents } from './schema-disk.ts';
 import { property } from './schema-property.ts';
 import { bandwidth, nodeName, nodeNames, share, span, table, text } from './schema-words.ts';
 
@@ -30,6 +31,7 @@ const node = table({
   ns_per_thousand_instructions: z.int().min(1).max(1_000_000_000).default(1_000),
   start: span.default(0),
   clock: nodeClock.optional(),
+  disk: disk.optional(),
 });
 
 const linkQuality = {
@@ -70,6 +72,8 @@ const event = z.discriminatedUnion('do', [
   table({ ...when, do: z.literal('partition'), groups: z.array(nodeNames).min(2), ...inFlight }),
   table({ ...when, do: z.literal('cut'), from: nodeNames, to: nodeNames, ...inFlight }),
   table({ ...when, do: z.literal('heal') }),
+  table({ ...when, do: z.literal('disk'), ...diskEvents.disk }),
+  table({ ...when, do: z.literal('disk-heal'), ...diskEvents.heal }),
   table({
     ...when,
     do: z.literal('degrade'),
@@ -95,6 +99,8 @@ export const scenarioSchema = table({
   until: z.enum(['quiescence', 'property', 'stopped', 'virtual-time']).default('quiescence'),
   guest: z.record(text, guest),
   node: z.array(node).min(1),
+  disk: disk.optional(),
+  disk_atlas: diskAtlas.optional(),
   network: network.prefault({}),
   scheduling: scheduling.optional(),
   swarm: swarm.optional(),

@@ -1,6 +1,7 @@
 import { SimError, type ErrorCode } from '../kernel/errors.ts';
 import { MILLION, VIRTUAL_NS_MAX } from '../kernel/units.ts';
 import { historyPropertyFault, isHistoryProperty } from './history-properties.ts';
+import { diskIssues } from './disk-admit.ts';
 import { faultIssues } from './fault-admit.ts';
 import { LINK_FLOOR_NS } from './scenario.ts';
 import { admitScheduling } from './scheduling.ts';
@@ -45,6 +46,7 @@ export function admitScenario(def: ScenarioDef): void {
   unique(nodes, 'world.nodes');
   admitLinks(links, nodes.length);
   admitPlan(def.plan, nodes.length);
+  for (const { code, path, why } of diskIssues(def)) refuse(code, path, why);
   for (const { code, path, why } of faultIssues(def)) refuse(code, path, why);
   limit('properties', def.properties.length, PROPERTIES_MAX);
   def.properties.forEach((property, index) => {
@@ -174,6 +176,9 @@ function admitAction(action: ActionDef, path: string, nodeCount: number, atNs: n
     case 'cut':
       some(action.from, `${path}.from`, nodeCount);
       return some(action.to, `${path}.to`, nodeCount);
+    case 'disk':
+    case 'disk-heal':
+      return indexes(action.nodes, `${path}.nodes`, nodeCount);
     case 'heal':
       return;
     case 'degrade':

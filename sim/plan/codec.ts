@@ -23,6 +23,7 @@ import {
   PROPERTIES_MAX,
   TEXTS_MAX,
 } from './admit.ts';
+import { DISK_ACTION_READERS, readDisk, readDiskAtlas } from './disk-codec.ts';
 import {
   NODE_ACTION_READERS,
   readGuest,
@@ -98,8 +99,9 @@ const readNode: Read<NodeDef> = readRecord<NodeDef>(
     memoryPagesMax: readInteger(),
     startNs: readInteger(),
     clock: readNodeClock,
+    disk: readDisk,
   },
-  ['clock'],
+  ['clock', 'disk'],
 );
 
 const readLink: Read<LinkDef> = readRecord<LinkDef>(
@@ -115,10 +117,14 @@ const readLink: Read<LinkDef> = readRecord<LinkDef>(
   ['faults'],
 );
 
-const readWorld: Read<WorldDef> = readRecord<WorldDef>({
-  nodes: readList(readNode, NODES_MAX),
-  links: readList(readLink, NODES_MAX * NODES_MAX),
-});
+const readWorld: Read<WorldDef> = readRecord<WorldDef>(
+  {
+    nodes: readList(readNode, NODES_MAX),
+    links: readList(readLink, NODES_MAX * NODES_MAX),
+    atlas: readDiskAtlas,
+  },
+  ['atlas'],
+);
 
 type Action<K extends ActionDef['kind']> = Extract<ActionDef, { kind: K }>;
 
@@ -149,6 +155,7 @@ const readAction: Read<ActionDef> = readVariant<ActionDef>({
     { kind: readWord(['cut']), from: indexes, to: indexes, inFlight: readInFlight },
     ['inFlight'],
   ),
+  ...DISK_ACTION_READERS,
   heal: readRecord<Action<'heal'>>({ kind: readWord(['heal']) }),
   degrade: readRecord<Action<'degrade'>>(
     {

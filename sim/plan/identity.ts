@@ -26,7 +26,10 @@ export function scenarioIds(def: ScenarioDef): ScenarioIds {
   const nodes = def.world.nodes.map((node) => {
     return { ...node, guest: { kind: node.guest.kind, image: node.guest.image } };
   });
-  const world = part('world', { nodes, links: def.world.links, floorNs: LINK_FLOOR_NS });
+  const { links, atlas } = def.world;
+  // What is absent stands in no id, so that scenarios without it keep theirs.
+  const bound = atlas === undefined ? {} : { atlas };
+  const world = part('world', { nodes, links, floorNs: LINK_FLOOR_NS, ...bound });
   const plan = part('plan', { ...def.plan, events: def.plan.events.map(withoutLabels) });
   const properties = part('properties', def.properties);
   const seed = part('seed', def.seed);

@@ -1,4 +1,5 @@
 import type { Millionths, VirtualNs } from '../kernel/units.ts';
+import type { DiskAtlasDef, DiskDef, DiskRuleDef } from './disk.ts';
 import type { SchedulingDef } from './scheduling.ts';
 import type { HistoryPropertyDef } from './history-properties.ts';
 import type {
@@ -29,6 +30,8 @@ export interface WorldDef {
   readonly nodes: readonly NodeDef[];
   /** Directed links by (from, to) index pairs; pairs that are not named have no link. */
   readonly links: readonly LinkDef[];
+  /** Which nodes' disks may be damaged together; absent without a bound. */
+  readonly atlas?: DiskAtlasDef;
 }
 
 export interface NodeDef {
@@ -46,6 +49,8 @@ export interface NodeDef {
   readonly startNs: VirtualNs;
   /** How its clocks differ from the world's time; absent where they do not. */
   readonly clock?: NodeClockDef;
+  /** How its disk behaves; absent for one that does what it says. */
+  readonly disk?: DiskDef;
 }
 
 export interface GuestDef {
@@ -156,6 +161,10 @@ export type ActionDef =
     }
   /** Mends every cut. */
   | { readonly kind: 'heal' }
+  /** From now on the disks of these nodes (all if empty) also follow this rule. */
+  | { readonly kind: 'disk'; readonly nodes: readonly number[]; readonly rule: DiskRuleDef }
+  /** Ends all rules of the nodes' disks (all if empty); `repair` makes lost pages readable. */
+  | { readonly kind: 'disk-heal'; readonly nodes: readonly number[]; readonly repair: boolean }
   /** Changes loss and latency of all links between the named nodes (all nodes if empty). */
   | {
       readonly kind: 'degrade';

@@ -1,17 +1,41 @@
 import { assert } from '../kernel/assert.ts';
+import type { VirtualNs } from '../kernel/units.ts';
 import type { DirectoryEntry } from './directory.ts';
+import type { Disk } from './disk.ts';
+import { settleWrites } from './disk-crash.ts';
 import type { DirectoryNode, Inode, Node } from './inode.ts';
 import type { EntryJournal, SettledSlot } from './journal.ts';
 import { ROOT, type NodeTable } from './node-table.ts';
+
+export interface PowerLoss {
+  readonly decide: (arity: number) => number;
+  readonly disk: Disk | null;
+  readonly atNs: VirtualNs;
+}
 
 /** See FileSystem.crash. */
 export function loseVolatileState(
   table: NodeTable,
   journal: EntryJournal,
-  decide: (arity: number) => number,
+  { decide, disk, atNs }: PowerLoss,
 ): void {
-  settleEntries(table, journal.settle(decide));
+  const ordered = disk?.options.def.crash === 'ordered';
+  const changes = ordered ? prefix(decide(journal.pending.length + 1)) : decide;
+  settleEntries(table, journal.settle(changes));
   const reached = countNames(table);
+  if (disk === null) settleContents(reached, decide);
+  else settleWrites(disk, reached, atNs, decide);
+  table.replace(reached, table.next);
+  disk?.forgetGone();
+}
+
+/** Answers that keep the first changes and lose the others. */
+function prefix(count: number): (arity: number) => number {
+  let asked = 0;
+  return () => (asked++ < count ? 1 : 0);
+}
+
+function settleContents(reached: readonly Node[], decide: (arity: number) => number): void {
   for (const node of reached) {
     if (node.kind !== 'file') continue;
     if (node.dirty && decide(2) === 1) {
@@ -22,7 +46,6 @@ export function loseVolatileState(
     }
     node.dirty = false;
   }
-  table.replace(reached, table.next);
 }
 
 function settleEntries(table: NodeTable, slots: readonly SettledSlot[]): void {

@@ -1,8 +1,11 @@
 import { ERRNO } from '../kernel/errno.ts';
 import { RollingDigest } from '../kernel/rolling-digest.ts';
+import { asMap } from '../kernel/shape.ts';
 import { CHUNK_BYTES, FILE_BYTES_MAX } from './content.ts';
 import { loseVolatileState } from './crash.ts';
 import type { DirectoryEntry } from './directory.ts';
+import type { Disk } from './disk.ts';
+import { captureDisk, digestDisk, restoreDisk } from './disk-image.ts';
 import { captureImage, restoreImage } from './image.ts';
 import { digestNode } from './node-digest.ts';
 import type { DirectoryNode, FileNode, FileStat, Inode, Node } from './inode.ts';
@@ -39,12 +42,25 @@ export class FileSystem {
   private readonly chunksMax: number;
   private readonly inodesMax: number;
   private digested: string | null = null;
+  /** The layers below, where they are modelled: without them a disk does what it says. */
+  private disk: Disk | null = null;
 
   constructor(options: FileSystemOptions = {}) {
     const { createdNs = 0n, bytesMax = 2 ** 30, inodesMax = 2 ** 18 } = options;
     this.table = new NodeTable(createdNs);
     this.chunksMax = Math.floor(bytesMax / CHUNK_BYTES);
     this.inodesMax = inodesMax;
+  }
+
+  /** Puts a disk below the files, which are all durable. */
+  attach(disk: Disk): void {
+    this.disk = disk;
+    disk.attach(this.table);
+  }
+
+  /** What the disk took for the operations since the last question, on top of their usual time. */
+  takeDelayNs(): number {
+    return this.disk === null ? 0 : this.disk.takeDelayNs();
   }
 
   /** The inode of that name in the directory. Names are plain: `.` and `..` are never found. */
@@ -134,6 +150,7 @@ export class FileSystem {
     if (replaced !== null) target.directory.remove(toName);
     const after = target.directory.add(toName, inode, node.kind);
     if (node.kind === 'directory') node.parent = to;
+    this.disk?.paths.named(inode, to, toName);
     this.record([
       { directory: from, name: fromName, before, after: null },
       { directory: to, name: toName, before: replaced, after },
@@ -159,7 +176,9 @@ export class FileSystem {
     const node = this.table.find(inode);
     if (node === undefined) return -ERRNO.BADF;
     if (node.kind !== 'file') return node.kind === 'directory' ? -ERRNO.ISDIR : -ERRNO.INVAL;
-    return node.content.read(offset, into);
+    if (this.disk === null) return node.content.read(offset, into);
+    this.digested = null;
+    return this.disk.read(node, offset, into);
   }
 
   /** Writes at `offset`; returns how many bytes: fewer when space or the largest size ends. */
@@ -171,14 +190,18 @@ export class FileSystem {
     if (offset >= FILE_BYTES_MAX) return -ERRNO.FBIG;
     const { content } = node;
     let count = Math.min(from.length, FILE_BYTES_MAX - offset);
-    const free = this.chunksMax - this.table.usedChunks;
+    const free = this.freeChunks();
     if (content.missingChunks(offset, count) > free) {
       count = this.fitting(node, offset, count, free);
-      if (count === 0) return -ERRNO.NOSPC;
+      if (count === 0) return -this.noSpace();
     }
-    const chunks = content.chunks;
-    content.write(offset, count === from.length ? from : from.subarray(0, count));
+    const refusal = this.disk?.admitWrite(node, offset, count) ?? 0;
+    if (refusal < 0) return refusal;
+    const { chunks, size } = content;
+    const bytes = count === from.length ? from : from.subarray(0, count);
+    content.write(offset, bytes);
     this.modified(node, chunks, nowNs);
+    this.disk?.wrote(node, offset, bytes, size);
     return count;
   }
 
@@ -188,9 +211,10 @@ export class FileSystem {
     if (node === undefined) return -ERRNO.BADF;
     if (node.kind !== 'file') return node.kind === 'directory' ? -ERRNO.ISDIR : -ERRNO.INVAL;
     if (size > FILE_BYTES_MAX) return -ERRNO.FBIG;
-    const chunks = node.content.chunks;
+    const { chunks, size: sizeBefore } = node.content;
     node.content.truncate(size);
     this.modified(node, chunks, nowNs);
+    this.disk?.resized(node, sizeBefore);
     return 0;
   }
 
@@ -202,11 +226,11 @@ export class FileSystem {
     if (length === 0) return -ERRNO.INVAL;
     if (offset + length > FILE_BYTES_MAX) return -ERRNO.FBIG;
     const { content } = node;
-    const free = this.chunksMax - this.table.usedChunks;
-    if (content.missingChunks(offset, length) > free) return -ERRNO.NOSPC;
-    const chunks = content.chunks;
+    if (content.missingChunks(offset, length) > this.freeChunks()) return -this.noSpace();
+    const { chunks, size } = content;
     content.reserve(offset, length);
     this.modified(node, chunks, nowNs);
+    if (content.size > size) this.disk?.resized(node, size);
     return 0;
   }
 
@@ -250,8 +274,13 @@ export class FileSystem {
   synchronise(inode: Inode, dataOnly: boolean): number {
     const node = this.table.find(inode);
     if (node === undefined) return -ERRNO.BADF;
-    if (node.kind === 'file') this.makeDurable(node, dataOnly);
-    else if (node.kind === 'directory') {
+    this.digested = null;
+    if (node.kind === 'file') {
+      if (this.disk !== null) return this.disk.synchroniseFile(node, dataOnly);
+      this.makeDurable(node, dataOnly);
+    } else if (node.kind === 'directory') {
+      const status = this.disk?.admitDirectorySync(inode) ?? 0;
+      if (status !== 0) return Math.min(status, 0);
       this.committed(this.journal.commitWithin(inode, this.pathOf(node)));
     }
     return 0;
@@ -288,27 +317,32 @@ export class FileSystem {
    * A loss of power: descriptors are gone; `decide(2)` says for each change of entries, oldest
    * first, whether it was kept (1) or lost (0), unless it is lost with one that it builds upon;
    * then for each file whose bytes are not durable, by inode, whether they were kept (1) or are
-   * as they were last durable (0).
+   * as they were last durable (0). With a disk attached its policy chooses among the writes that
+   * were not on the medium at `atNs`.
    */
-  crash(decide: (arity: number) => number): void {
+  crash(decide: (arity: number) => number, atNs = 0): void {
     this.digested = null;
-    loseVolatileState(this.table, this.journal, decide);
+    loseVolatileState(this.table, this.journal, { decide, disk: this.disk, atNs });
   }
 
   /** The state as canonical plain data that shares its byte arrays; nobody may write to it. */
   capture(): unknown {
-    return captureImage(this.table, this.journal);
+    const image = captureImage(this.table, this.journal);
+    return this.disk === null ? image : { ...image, disk: captureDisk(this.disk) };
   }
 
   /** Damaged states are refused with `bundle/...`. Inodes that are as captured are left alone. */
   restore(state: unknown): void {
-    restoreImage(this.table, this.journal, state);
     this.digested = null;
+    if (this.disk === null) return restoreImage(this.table, this.journal, state);
+    const { disk, ...files } = asMap(state, 'files');
+    restoreImage(this.table, this.journal, files);
+    restoreDisk(this.disk, disk);
   }
 
   /** 16 hexadecimal digits over the whole state, durable and volatile. */
   digest(): string {
-    if (this.digested !== null) return this.digested;
+    if (this.digested !== null && this.disk === null) return this.digested;
     const digest = new RollingDigest();
     digest.updateInteger(this.table.next);
     for (const node of this.table.all()) {
@@ -319,8 +353,20 @@ export class FileSystem {
     const hex = this.journal.digest();
     digest.updateInteger(Number.parseInt(hex.slice(0, 8), 16));
     digest.updateInteger(Number.parseInt(hex.slice(8), 16));
+    if (this.disk !== null) digestDisk(this.disk, digest);
     this.digested = digest.hex();
     return this.digested;
+  }
+
+  /** Chunks that may still be used. */
+  private freeChunks(): number {
+    const max = this.disk === null ? this.chunksMax : this.disk.chunksMax(this.chunksMax);
+    return Math.max(0, max - this.table.usedChunks);
+  }
+
+  /** Why there is no more space. */
+  private noSpace(): number {
+    return this.disk?.isQuotaTighter() === true ? ERRNO.DQUOT : ERRNO.NOSPC;
   }
 
   private refuseNew(directory: Inode, name: string): number {
@@ -369,6 +415,7 @@ export class FileSystem {
     const parent = this.table.get(directory) as DirectoryNode;
     const after = parent.directory.add(name, node.inode, node.kind);
     this.table.addNames(node, 1);
+    this.disk?.paths.named(node.inode, directory, name);
     this.record([{ directory, name, before: null, after }]);
     this.changed(node, { changedNs: nowNs });
     this.changed(parent, { modifiedNs: nowNs, changedNs: nowNs });

@@ -236,7 +236,7 @@ const readNs: Read<bigint> = (value, path) => {
     place: path,
   });
 };
-const readTimes: Read<TimesImage> = readRecord({
+export const readTimes: Read<TimesImage> = readRecord({
   accessedNs: readNs,
   modifiedNs: readNs,
   changedNs: readNs,
@@ -246,7 +246,7 @@ const readEntry: Read<EntryImage> = readRecord({
   inode: readInode,
   cookie: readInode,
 });
-const readContent: Read<ContentImage> = readRecord<ContentImage>({
+export const readContent: Read<ContentImage> = readRecord<ContentImage>({
   size: readInteger(0, FILE_BYTES_MAX),
   segments: readList(
     readNullable(readList(readNullable(readChunk), SEGMENT_CHUNKS)),

@@ -181,7 +181,7 @@ export class NodeLives {
     this.host.consoles.close(node, life.localNs);
     network.setUp(node, false);
     const stream = decisions.stream(`node/${names[node] ?? ''}/disk/crash`);
-    this.files(node).crash((arity) => decisions.decide(stream, atNs, arity));
+    this.files(node).crash((arity) => decisions.decide(stream, atNs, arity), atNs);
     this.host.push({ kind: 'stop', node });
     this.tell(this.kinds.crash, 'crash', 'crash', { node, atNs, input: life.lives });
     return true;

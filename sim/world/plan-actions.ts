@@ -4,6 +4,7 @@ import { NO_DEGRADATION, NOTHING, type Degradation } from '../network/link.ts';
 import type { NodePair } from '../network/network.ts';
 import type { ClockChangeDef, FaultFamily } from '../plan/faults.ts';
 import type { ActionDef, GuestDef } from '../plan/scenario.ts';
+import type { DiskAction } from './node-disks.ts';
 
 /** What the plan can do to the world. Each says whether it changed anything. */
 export interface PlanTarget {
@@ -22,6 +23,9 @@ export interface PlanTarget {
   stick(pairs: readonly NodePair[], atNs: VirtualNs): boolean;
   release(pairs: readonly NodePair[], atNs: VirtualNs): boolean;
   degrade(nodes: readonly number[], added: Degradation, atNs: VirtualNs): boolean;
+  disk(action: DiskAction, event: string, atNs: VirtualNs): boolean;
+  /** Ends one rule of the disks. */
+  mendDisk(action: DiskAction, event: string, atNs: VirtualNs): void;
   /** Ends every fault: from here on the world does its best. */
   calm(atNs: VirtualNs): void;
   /** Nodes that crashed and have not been started again, in order. */
@@ -61,11 +65,14 @@ export function familyOf(action: ActionDef): FaultFamily | null {
     case 'partition':
     case 'isolate':
       return 'partition';
+    case 'disk':
+      return 'disk';
     case 'stick':
     case 'degrade':
       return 'link';
     case 'restart':
     case 'upgrade':
+    case 'disk-heal':
     case 'heal':
       return null;
     default:
@@ -77,7 +84,12 @@ export function familyOf(action: ActionDef): FaultFamily | null {
 export function act(
   action: ActionDef,
   target: PlanTarget,
-  where: { readonly node: number; readonly atNs: VirtualNs; readonly untilNs: VirtualNs },
+  where: {
+    readonly event: string;
+    readonly node: number;
+    readonly atNs: VirtualNs;
+    readonly untilNs: VirtualNs;
+  },
 ): boolean {
   const { node, atNs, untilNs } = where;
   switch (action.kind) {
@@ -105,6 +117,9 @@ export function act(
       return target.cut(pairsOf(action, node, target.nodeCount), action.inFlight ?? 'drop', atNs);
     case 'stick':
       return target.stick(pairs(action.from, action.to), atNs);
+    case 'disk':
+    case 'disk-heal':
+      return target.disk(action, where.event, atNs);
     case 'heal':
       return target.heal(atNs);
     case 'degrade': {
@@ -117,7 +132,12 @@ export function act(
 }
 
 /** Takes back what the action did to `node`: a fault's end is a transition like its start (CR-59). */
-export function lift(action: ActionDef, target: PlanTarget, node: number, atNs: VirtualNs): void {
+export function lift(
+  action: ActionDef,
+  target: PlanTarget,
+  where: { readonly event: string; readonly node: number; readonly atNs: VirtualNs },
+): void {
+  const { event, node, atNs } = where;
   switch (action.kind) {
     case 'crash':
     case 'kill':
@@ -138,12 +158,16 @@ export function lift(action: ActionDef, target: PlanTarget, node: number, atNs: 
     case 'stick':
       target.release(pairs(action.from, action.to), atNs);
       return;
+    case 'disk':
+      target.mendDisk(action, event, atNs);
+      return;
     case 'degrade':
       target.degrade(action.nodes, NO_DEGRADATION, atNs);
       return;
     case 'restart':
     case 'upgrade':
     case 'pause':
+    case 'disk-heal':
     case 'heal':
       return;
     default:

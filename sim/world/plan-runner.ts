@@ -105,7 +105,11 @@ export class PlanRunner {
         this.fire(index, atNs);
         return this.drawHazard(index, atNs);
       case 'lift':
-        return lift(this.event(index).action, this.target, node, atNs);
+        return lift(this.event(index).action, this.target, {
+          event: this.eventName(index),
+          node,
+          atNs,
+        });
       case 'calm':
         this.isCalm = true;
         return this.target.calm(atNs);
@@ -172,7 +176,7 @@ export class PlanRunner {
     const node = 'oneOf' in action ? this.oneOf(name, action.oneOf, atNs) : -1;
     const calmNs = this.plan.liveness?.atNs ?? Infinity;
     const untilNs = isFault && !this.isCalm ? calmNs : Infinity;
-    const effective = act(action, this.target, { node, atNs, untilNs });
+    const effective = act(action, this.target, { event: name, node, atNs, untilNs });
     const { fired, effective: before } = this.progress[index] ?? UNREACHED;
     this.tell(index, { fired: fired + 1, effective: before + (effective ? 1 : 0) });
     if (forNs !== undefined && effective) {

@@ -3,6 +3,7 @@ import { formatSpan, MILLION, type VirtualNs } from '../kernel/units.ts';
 import type { Degradation } from '../network/link.ts';
 import type { Network, NodePair } from '../network/network.ts';
 import type { ClockChangeDef } from '../plan/faults.ts';
+import type { NodeDisks } from './node-disks.ts';
 import type { NodeLives } from './node-lives.ts';
 import type { NodePort } from './node-port.ts';
 import type { NoteList } from './notes.ts';
@@ -14,6 +15,7 @@ export interface PlanTargetParts {
   readonly network: Network;
   readonly ports: readonly NodePort[];
   readonly lives: NodeLives;
+  readonly disks: NodeDisks;
   readonly notes: NoteList;
   readonly events: EventLog;
   readonly schedule: (atNs: VirtualNs, index: number, phase: PlanPhase, node: number) => void;
@@ -21,7 +23,7 @@ export interface PlanTargetParts {
 
 /** Joins what a plan says with the parts of the world, and notes it for people. */
 export function makePlanTarget(parts: PlanTargetParts): PlanTarget {
-  const { names, network, ports, lives, notes } = parts;
+  const { names, network, ports, lives, disks, notes } = parts;
   const say = (atNs: VirtualNs, text: string): void => {
     notes.add({ atNs, node: -1, kind: 'network', text });
   };
@@ -76,9 +78,14 @@ export function makePlanTarget(parts: PlanTargetParts): PlanTarget {
       say(atNs, describeDegradation(added));
       return count > 0;
     },
+    disk: (action, event, atNs) => disks.act(action, event, atNs),
+    mendDisk: (action, event, atNs) => {
+      disks.mend(action, event, atNs);
+    },
     calm: (atNs) => {
       notes.add({ atNs, node: -1, kind: 'plan', text: 'all faults are lifted' });
       network.lift(atNs);
+      disks.lift();
       names.forEach((_, node) => {
         clock(node, { kind: 'synchronize' }, atNs);
         lives.slow(node, MILLION, atNs);

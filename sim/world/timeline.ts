@@ -13,6 +13,7 @@ export interface Note {
     | 'restart'
     | 'pause'
     | 'network'
+    | 'disk'
     | 'marker'
     | 'wipe'
     | 'upgrade'

@@ -14,9 +14,9 @@ import { PropertyChecker, type CheckerState, type PropertyResult } from '../prop
 import type { FileSystem } from '../storage/file-system.ts';
 import { assertionFilePath, readAssertionFile } from './assertion-files.ts';
 import { Consoles, type ConsolesState } from './consoles.ts';
-import { loadFiles } from './initial-files.ts';
 import { isAlive, type NodeLife } from './node-life.ts';
 import { NodeLives } from './node-lives.ts';
+import { NodeDisks } from './node-disks.ts';
 import { NodePort } from './node-port.ts';
 import { NoteList } from './notes.ts';
 import { Scheduling } from './scheduling.ts';
@@ -92,6 +92,7 @@ export class World {
   readonly network: Network;
   readonly ports: readonly NodePort[];
   readonly checker: PropertyChecker;
+  private readonly disks: NodeDisks;
   private readonly files: readonly FileSystem[];
   private readonly queue = new EventQueue<WorldEvent>();
   private readonly plan: PlanRunner;
@@ -129,7 +130,14 @@ export class World {
         nowNs: () => this.localNow(),
       },
     });
-    this.files = nodes.map((node) => loadFiles(node.files));
+    this.disks = new NodeDisks({
+      scenario,
+      decisions: this.decisions,
+      events: this.events,
+      nowNs: () => this.localNow(),
+      note: (note) => this.noteList.add(note),
+    });
+    this.files = this.disks.files;
     this.ports = nodes.map((def, index) => this.makePort(def, index));
     const liftedNs = scenario.plan.liveness?.atNs ?? 0;
     this.checker = new PropertyChecker(scenario.properties, names, liftedNs);
@@ -332,7 +340,7 @@ export class World {
       consoles,
       checker,
       notes: this.noteList,
-      newDisk: (node) => loadFiles((this.scenario.world.nodes[node] as NodeDef).files).capture(),
+      newDisk: (node) => this.disks.blank(node),
       push: (step) => this.pending.push(step),
       schedule: (atNs, node, kind) => {
         this.schedule(atNs, node, kind === 'start' ? -1 : node, { kind });
@@ -372,12 +380,13 @@ export class World {
   }
 
   private makePlan(): PlanRunner {
-    const { scenario, network, ports, lives, noteList: notes } = this;
+    const { scenario, network, ports, lives, disks, noteList: notes } = this;
     const target = makePlanTarget({
       names: scenario.world.nodes.map(({ name }) => name),
       network,
       ports,
       lives,
+      disks,
       notes,
       events: this.events,
       schedule: (atNs, index, phase, node) => {

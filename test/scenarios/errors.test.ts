@@ -59,7 +59,7 @@ const ROWS: readonly (readonly [name: string, toml: string, expected: string])[]
     'an unknown key at the top',
     HEAD + 'sead = 1\n' + GUEST + TWO,
     'x.toml:3:1: sead | scenario/unknown-key | unknown key "sead" (did you mean "seed"?); allowed: ' +
-      'schema_version, name, seed, until, guest, node, network, scheduling, ' +
+      'schema_version, name, seed, until, guest, node, disk, disk_atlas, network, scheduling, ' +
       'swarm, liveness, link, event, property, limits',
   ],
   [
@@ -73,16 +73,16 @@ const ROWS: readonly (readonly [name: string, toml: string, expected: string])[]
     'an unknown key without a likeness',
     BASE + 'colour = "red"\n',
     'x.toml:8:1: node[0].colour | scenario/unknown-key | unknown key "colour"; allowed: name, ' +
-      'names, guest, args, env, file, memory_pages_max, ns_per_thousand_instructions, start, clock',
+      'names, guest, args, env, file, memory_pages_max, ns_per_thousand_instructions, start, clock, disk',
   ],
   [
     'two unknown keys, in the order of the text',
     HEAD + 'zeta = 1\nalpha = 2\n' + GUEST + TWO,
     'x.toml:3:1: zeta | scenario/unknown-key | unknown key "zeta"; allowed: schema_version, name, ' +
-      'seed, until, guest, node, network, scheduling, ' +
+      'seed, until, guest, node, disk, disk_atlas, network, scheduling, ' +
       'swarm, liveness, link, event, property, limits\n' +
       'x.toml:4:1: alpha | scenario/unknown-key | unknown key "alpha"; allowed: schema_version, ' +
-      'name, seed, until, guest, node, network, scheduling, ' +
+      'name, seed, until, guest, node, disk, disk_atlas, network, scheduling, ' +
       'swarm, liveness, link, event, property, limits',
   ],
   [
@@ -110,14 +110,14 @@ const ROWS: readonly (readonly [name: string, toml: string, expected: string])[]
     'no action of an event',
     BASE + '[[event]]\nname = "e"\nat = "1s"\n',
     'x.toml:8:3: event[0].do | scenario/missing-key | the key is missing; one of "crash", ' +
-      '"restart", "pause", "isolate", "partition", "cut", "heal", "degrade", "kill", "wipe", ' +
+      '"restart", "pause", "isolate", "partition", "cut", "heal", "disk", "disk-heal", "degrade", "kill", "wipe", ' +
       '"upgrade", "slow", "stick", "clock"',
   ],
   [
     'an unknown action',
     BASE + '[[event]]\nname = "e"\nat = "1s"\ndo = "crush"\nnode = "a"\n',
     'x.toml:11:1: event[0].do | scenario/value | "crush" is not one of "crash", "restart", ' +
-      '"pause", "isolate", "partition", "cut", "heal", "degrade", "kill", "wipe", ' +
+      '"pause", "isolate", "partition", "cut", "heal", "disk", "disk-heal", "degrade", "kill", "wipe", ' +
       '"upgrade", "slow", "stick", "clock" (did you mean "crash"?)',
   ],
   [

@@ -57,7 +57,7 @@ export class ComponentHost implements HostSet {
       if (value === BLOCKED) return value;
       context.port.effect(kind, digestInputs(core, values), summarise(value));
       const moved = lowering.movesBytes ? countBytes(values) + countBytes([value]) : 0;
-      context.charge(row.costNs + wasi.extraNs + bytesNs(moved));
+      context.charge(row.costNs + wasi.extraNs + bytesNs(moved) + wasi.files.takeDelayNs());
       return value;
     });
   }

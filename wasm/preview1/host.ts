@@ -64,7 +64,7 @@ export class Host {
     if (errno !== ERRNO.SUCCESS) this.value = -errno;
     this.log();
     this.progress = 0;
-    this.context.charge(this.costNs);
+    this.context.charge(this.costNs + this.port.files.takeDelayNs());
     return errno;
   }
 
