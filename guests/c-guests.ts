@@ -55,6 +55,16 @@ const RAFT_CLIENT = [
   'client.c',
 ];
 
+const MUSEUM = [
+  'counter.c',
+  'lease.c',
+  'main.c',
+  'replica-client.c',
+  'replicas.c',
+  'store.c',
+  'system.c',
+];
+
 function raft(name: string, summary: string, flags: readonly string[] = []): CGuest {
   return { name, summary, directory: 'raft', units: RAFT_SERVER, sockets: true, flags };
 }
@@ -94,6 +104,13 @@ export const C_GUESTS: readonly CGuest[] = [
     summary: 'a client that writes and reads through a Raft cluster, and checks what it reads',
     directory: 'raft',
     units: RAFT_CLIENT,
+    sockets: true,
+  },
+  {
+    name: 'museum',
+    summary: 'bugs found in real systems, rebuilt in small, and their corrected twins',
+    directory: 'museum',
+    units: MUSEUM,
     sockets: true,
   },
 ];
