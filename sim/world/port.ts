@@ -31,9 +31,12 @@ export interface GuestPort {
   monotonicNs(): VirtualNs;
   /** The node's wall clock: nanoseconds since 1970-01-01T00:00:00Z. */
   realtimeNs(): bigint;
-  /** Turns a point of the node's monotonic clock into the world's time, for deadlines. */
+  /**
+   * Turns a point of the node's monotonic clock into the world's time, for deadlines;
+   * `MAX_SAFE_INTEGER` is never.
+   */
   deadlineFromMonotonic(atNs: bigint): VirtualNs;
-  /** Turns a point of the node's wall clock into the world's time, for deadlines. */
+  /** The same for a point of the node's wall clock. */
   deadlineFromRealtime(atNs: bigint): VirtualNs;
   /** Fills `into` with entropy: one decision on the stream `node/<name>/entropy`. */
   entropy(into: Uint8Array): void;

@@ -46,11 +46,11 @@ export class LonePort implements GuestPort {
   }
 
   deadlineFromMonotonic(atNs: bigint): VirtualNs {
-    return Math.max(0, Number(atNs) - 1_000_000_000);
+    return withinTime(atNs - 1_000_000_000n);
   }
 
   deadlineFromRealtime(atNs: bigint): VirtualNs {
-    return Math.max(0, Number(atNs - 1_767_225_600_000_000_000n));
+    return withinTime(atNs - 1_767_225_600_000_000_000n);
   }
 
   entropy(into: Uint8Array): void {
@@ -95,4 +95,10 @@ export function runAlone(
     }
   }
   throw new Error('the guest does not end');
+}
+
+/** A time of the world; what is past the end of time is `MAX_SAFE_INTEGER`, which never comes. */
+function withinTime(ns: bigint): VirtualNs {
+  const last = BigInt(Number.MAX_SAFE_INTEGER);
+  return Number(ns < 0n ? 0n : ns > last ? last : ns);
 }
