@@ -241,6 +241,28 @@ export const COMMANDS = {
     },
     examples: ['sim shrink run.athanor', 'sim shrink run.athanor --budget 60s --jobs 2'],
   },
+  bisect: {
+    summary: 'find the moment, the decision, or the build that made a run fail',
+    arguments: [
+      { ...BUNDLE, help: 'the bundle of a run that failed' },
+      { name: 'other', required: false, completes: 'bundle', help: 'another run to compare with' },
+    ],
+    options: {
+      decisions: {
+        kind: 'flag',
+        help: 'find two runs that differ in one decision, one failing and one not',
+      },
+      budget: { kind: 'integer', value: 'n', help: 'run at most n continuations (400)' },
+      confidence: { kind: 'integer', value: 'percent', help: 'of the intervals (95)' },
+      jobs: { kind: 'integer', short: 'j', value: 'n', help: 'run so many at a time (all cores)' },
+      out: { kind: 'path', value: 'dir', help: 'where the bundles that were found go' },
+    },
+    examples: [
+      'sim bisect failed.athanor',
+      'sim bisect failed.athanor --decisions',
+      'sim bisect failed.athanor passed.athanor',
+    ],
+  },
   inspect: {
     summary: 'look into a bundle, a trace or a scenario',
     arguments: [

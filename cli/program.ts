@@ -32,6 +32,7 @@ const LOADERS: { readonly [Name in CommandName]: () => Promise<{ readonly run: R
   fork: () => import('./commands/fork.ts'),
   search: () => import('./commands/search.ts'),
   shrink: () => import('./commands/shrink.ts'),
+  bisect: () => import('./commands/bisect.ts'),
   inspect: () => import('./commands/inspect.ts'),
   doctor: () => import('./commands/doctor.ts'),
   completions: () => import('./commands/completions.ts'),

@@ -206,6 +206,11 @@ export class Simulation {
     return this.world.results();
   }
 
+  /** Whether the property of that name is decided. */
+  isDecided(property: string): boolean {
+    return this.world.checker.decided(property);
+  }
+
   /** Runs to the first boundary at which `stop` holds, or to the end of the run. */
   runUntil(stop: StopAt): 'stopped' | 'ended' {
     const pattern = stop.console === undefined ? null : compilePattern(stop.console);

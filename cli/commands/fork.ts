@@ -1,17 +1,15 @@
 import {
   checkpointLogs,
   decodeDecisions,
-  encodeCheckpoint,
   LOG_DECISIONS,
-  PagePool,
   readWholeLog,
-  RollingDigest,
   SimError,
   type FatCheckpoint,
   type Lineage,
   type SavepointProof,
 } from '../../sim/index.ts';
 import type { Bundle } from '../bundle.ts';
+import { proofOf } from '../branch-proof.ts';
 import { readBundle } from '../bundle-input.ts';
 import type { Context } from '../context.ts';
 import { makeEngine } from '../engine.ts';
@@ -19,7 +17,6 @@ import type { OptionsOf } from '../options.ts';
 import { admitOverrides, parseOverride } from '../override.ts';
 import { parseSelector, runToSelector } from '../selector.ts';
 import { Simulation } from '../simulation.ts';
-import { sha256Hex } from '../zip.ts';
 import { goOn, missingCheckpoint } from './resume.ts';
 
 /**
@@ -80,28 +77,11 @@ function branchPoint(bundle: Bundle, at: string | undefined, context: Context): 
   try {
     runToSelector(simulation, selector);
     const checkpoint = simulation.capture();
-    const { decisions, events: effects } = checkpoint.world;
-    const proof: SavepointProof = {
-      selector: selector.text,
-      label: '',
-      frontierNs: simulation.nowNs,
-      quanta: simulation.quanta,
-      decisionCount: simulation.decisionCount,
-      eventCount: simulation.eventCount,
-      decisionChain: chainOf(decisions.log.digest),
-      eventChain: chainOf(effects.log.digest),
-      checkpoint: sha256Hex(encodeCheckpoint(checkpoint, new PagePool())),
-    };
+    const proof = proofOf(simulation, checkpoint, selector.text);
     return { checkpoint, proof };
   } finally {
     simulation.dispose();
   }
-}
-
-function chainOf(state: readonly number[]): string {
-  const digest = new RollingDigest();
-  digest.restore(state);
-  return digest.hex();
 }
 
 function countDecisions(schedule: Uint8Array): number {
