@@ -143,6 +143,11 @@ export const COMMANDS = {
         choices: ['log'],
         help: 'then compare both logs byte for byte as well',
       },
+      bisect: {
+        kind: 'path',
+        value: 'bundle',
+        help: 'repeat this run too and find the first difference of the two',
+      },
       full: FULL,
     },
     examples: ['sim replay run.athanor', 'sim replay run.athanor --to virtual-time=5s'],

@@ -35,7 +35,7 @@ export async function bisectOverDecisions(
   const outcomes = await askWithin(first, sampler);
   if (outcomes === null) return { found: [], position: null, futures: 0 };
   const open = futures
-    .filter((_, index) => outcomes[index] === false)
+    .filter((_, index) => !outcomes[index])
     .map((future) => ({ future, low: 0, high: line.length }));
   const found: Deciding[] = [];
   while (open.length > 0) {
@@ -47,7 +47,7 @@ export async function bisectOverDecisions(
     if (failed === null) break;
     open.forEach((range, index) => {
       const { position } = questions[index] as Question;
-      if (failed[index] === true) range.high = position;
+      if (failed[index]) range.high = position;
       else range.low = position;
     });
     for (let index = open.length - 1; index >= 0; index--) {

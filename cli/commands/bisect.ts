@@ -6,6 +6,7 @@ import { DecisionLine } from '../bisect/decision-line.ts';
 import { reportCurve, reportDeciding, reportSubject } from '../bisect/report.ts';
 import { Sampler } from '../bisect/sampler.ts';
 import { checkNumbers, readSubject } from '../bisect/subject.ts';
+import { bisectTwoRuns } from '../bisect/two-runs.ts';
 import type { Context } from '../context.ts';
 import { makeEngine } from '../engine.ts';
 import type { OptionsOf } from '../options.ts';
@@ -21,10 +22,16 @@ export async function run(
   options: OptionsOf<'bisect'>,
   context: Context,
 ): Promise<number> {
-  if (args[1] !== undefined) {
-    throw new SimError({ code: 'usage/bisect', message: 'not yet' });
+  const [first = '', other] = args;
+  if (other === undefined) return bisectRun(first, options, context);
+  if (options.decisions || options.budget !== undefined) {
+    throw new SimError({
+      code: 'usage/bisect',
+      message: 'two bundles are compared as they are: no --decisions and no --budget',
+      remedy: 'give one bundle to bisect its run',
+    });
   }
-  return bisectRun(args[0] ?? '', options, context);
+  return bisectTwoRuns(first, other, context);
 }
 
 /** One failed run: over time, or over its decisions. */

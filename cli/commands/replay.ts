@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { branchOf, formatTime, SimError } from '../../sim/index.ts';
+import { bisectTwoRuns } from '../bisect/two-runs.ts';
 import type { Bundle } from '../bundle.ts';
 import { readRun, readSavepoint } from '../bundle-input.ts';
 import type { Context } from '../context.ts';
@@ -21,6 +22,7 @@ export function run(
   options: OptionsOf<'replay'>,
   context: Context,
 ): number {
+  if (options.bisect !== undefined) return bisectTwoRuns(args[0] ?? '', options.bisect, context);
   const bundle = readRun(args[0] ?? '', context);
   warnOfDrift(bundle, context);
   if (options.to !== undefined) return replayPrefix(bundle, options.to, context);
