@@ -101,7 +101,7 @@ describe('what a link does to packets', () => {
     expect(new Set(flips).size).toBe(8);
   });
 
-  it('CR-75: loses in bursts, which go on after a checkpoint', () => {
+  it('loses in bursts of the stated share and length', () => {
     const burst = { enter: 50_000, leave: 200_000, loss: ALWAYS };
     const run = pair({ burst }, {}, 3);
     const lost: boolean[] = [];
@@ -299,7 +299,7 @@ describe('decisions of links', () => {
     for (const [stream, choices] of one) expect(both.get(stream)).toBe(choices);
   });
 
-  it('CR-101: goes on equally from a checkpoint in the middle of every fault', () => {
+  it('CR-75, CR-101: goes on equally from a checkpoint in the middle of every fault', () => {
     const make = (): NetLoop => {
       const client = new TransferClient(transfer(40_000));
       const faults = { ...every, corruptUndetected: 1 };

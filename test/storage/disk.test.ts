@@ -41,7 +41,7 @@ function prepared(rule: Partial<DiskRuleDef>, options: SickDiskOptions = {}) {
 const none = (): number => 0;
 
 describe('a modelled disk without faults', () => {
-  it('draws nothing, takes no time and does what it says (FB-73)', () => {
+  it('draws nothing, takes no time and does what it says', () => {
     const { sick, files, file } = prepared({});
     files.write(file, PAGE, pages(1, 'x'), 2n);
     files.synchronise(file, true);

@@ -69,7 +69,7 @@ function notes(run: SmallWorld, ...kinds: string[]): string[] {
 }
 
 describe('the life of a node', () => {
-  it('FB-27: crash restarts itself after its time, with its disk', () => {
+  it('crash restarts itself after its time, with its disk', () => {
     const run = world([event('x', 100, { kind: 'crash', oneOf: [0] }, { forNs: 50 * MS })]).run();
     expect(run.consoles).toEqual(['a 0 new\na 150 kept\n', 'b 0 new\n']);
   });
