@@ -104,6 +104,6 @@ export function queueRefusal(
 export function flipBit(bytes: Uint8Array, bit: number): Uint8Array {
   const copy = bytes.slice();
   const at = Math.floor(bit / 8);
-  copy[at] = (copy[at] ?? 0) ^ (1 << bit % 8);
+  copy[at] = (copy[at] ?? 0) ^ (1 << (bit % 8));
   return copy;
 }

@@ -1,11 +1,5 @@
 import type { Decisions } from '../kernel/decision.ts';
-import {
-  readBoolean,
-  readInteger,
-  readList,
-  readRecord,
-  type Read,
-} from '../kernel/shape.ts';
+import { readBoolean, readInteger, readList, readRecord, type Read } from '../kernel/shape.ts';
 import {
   MILLION,
   NS_PER_S,

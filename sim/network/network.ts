@@ -335,12 +335,7 @@ export class Network implements WireNetwork {
   }
 
   /** Sends a packet over a link that takes it; gives its arrival, or `notBeforeNs` if it is lost. */
-  private carry(
-    link: Link,
-    packet: Packet,
-    nowNs: VirtualNs,
-    notBeforeNs: VirtualNs,
-  ): VirtualNs {
+  private carry(link: Link, packet: Packet, nowNs: VirtualNs, notBeforeNs: VirtualNs): VirtualNs {
     const { events, decisions } = this.host;
     const refusal = link.refuses(decisions, packet, nowNs);
     const drawnNs = refusal === 0 ? link.arrivalNs(decisions, nowNs, packet) : 0;
@@ -359,12 +354,7 @@ export class Network implements WireNetwork {
   }
 
   /** What a link may do to a packet that it did not lose. */
-  private disturb(
-    link: Link,
-    packet: Packet,
-    nowNs: VirtualNs,
-    arrivalNs: VirtualNs,
-  ): VirtualNs {
+  private disturb(link: Link, packet: Packet, nowNs: VirtualNs, arrivalNs: VirtualNs): VirtualNs {
     const { decisions } = this.host;
     const { corrupt = 0, corruptUndetected = 0, reorder, duplicate } = link.faults;
     const own = link.decisions;
