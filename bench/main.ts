@@ -8,6 +8,7 @@ import { instrumentationBenchmark } from './instrumentation.ts';
 import { logShareBenchmark } from './log-share.ts';
 import { logBenchmark } from './log.ts';
 import { messageBenchmark } from './messages.ts';
+import { paceBenchmark } from './pace.ts';
 import { packagePath } from './paths.ts';
 import { replayBenchmark } from './replay.ts';
 import { seedsBenchmark } from './seeds.ts';
@@ -20,6 +21,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   logShareBenchmark,
   historyBenchmark,
   messageBenchmark,
+  paceBenchmark,
   instrumentationBenchmark,
   suspendBenchmark,
   forkBenchmark,
