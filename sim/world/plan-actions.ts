@@ -131,6 +131,11 @@ export function act(
   }
 }
 
+/** Whether links count these, so that each has an end of its own, also if it changed nothing. */
+export function isHold(action: ActionDef): boolean {
+  return ['cut', 'partition', 'isolate', 'stick'].includes(action.kind);
+}
+
 /** Takes back what the action did to `node`: a fault's end is a transition like its start (CR-59). */
 export function lift(
   action: ActionDef,

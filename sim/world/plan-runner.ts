@@ -4,7 +4,7 @@ import { EXPONENTIAL_ARITY, exponentialWaitNs } from '../kernel/exponential.ts';
 import { MILLION, type VirtualNs } from '../kernel/units.ts';
 import type { FaultFamily } from '../plan/faults.ts';
 import type { ActionDef, EventDef, PlanDef } from '../plan/scenario.ts';
-import { act, familyOf, lift, type PlanPhase, type PlanTarget } from './plan-actions.ts';
+import { act, familyOf, isHold, lift, type PlanPhase, type PlanTarget } from './plan-actions.ts';
 import { idleEvents, UNREACHED, type EventProgress, type IdleEvent } from './plan-report.ts';
 import { PlanTriggers, type ArmedTrigger } from './plan-triggers.ts';
 
@@ -179,7 +179,7 @@ export class PlanRunner {
     const effective = act(action, this.target, { event: name, node, atNs, untilNs });
     const { fired, effective: before } = this.progress[index] ?? UNREACHED;
     this.tell(index, { fired: fired + 1, effective: before + (effective ? 1 : 0) });
-    if (forNs !== undefined && effective) {
+    if (forNs !== undefined && (effective || isHold(action))) {
       this.target.schedulePlan(atNs + forNs, index, 'lift', node);
     }
   }

@@ -188,6 +188,25 @@ describe('all faults together', () => {
     ]);
   });
 
+  it('CR-59: of cuts and sticks that overlap, each ends, and the last end lets packets through', () => {
+    const forNs = 100 * MS;
+    const run = world([
+      event('cut', 100, { kind: 'isolate', oneOf: [0] }, { forNs }),
+      event('again', 150, { kind: 'isolate', oneOf: [0] }, { forNs }),
+      event('stuck', 100, { kind: 'stick', from: [0], to: [1] }, { forNs }),
+      event('still', 150, { kind: 'stick', from: [0], to: [1] }, { forNs }),
+    ]);
+    const held = (): number => {
+      const { links } = run.world.network.capture() as {
+        links: { cut: boolean; stuck?: number }[];
+      };
+      return links.filter(({ cut, stuck }) => cut || stuck !== undefined).length;
+    };
+    const heldAt = new Map<number, number>();
+    while (run.step()) heldAt.set(Math.floor(run.world.nowNs / MS), held());
+    expect([90, 190, 220, 270].map((ms) => heldAt.get(ms))).toEqual([0, 2, 2, 0]);
+  });
+
   it('CR-101: goes on equally from a checkpoint at every step of them', () => {
     const hazard = { kind: 'hazard', meanNs: 40 * MS } as const;
     const events = [
