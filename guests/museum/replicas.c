@@ -25,8 +25,17 @@ typedef struct {
 typedef struct {
   int32_t term, vote, count;
   Entry log[ENTRY_COUNT_MAX];
-  uint32_t sums[ENTRY_COUNT_MAX];
 } Saved;
+
+// The log on the disk, as far as there are entries.
+typedef struct {
+  int32_t count;
+  uint32_t count_sum;
+  struct {
+    Entry entry;
+    uint32_t sum;
+  } records[ENTRY_COUNT_MAX];
+} LogFile;
 
 static struct {
   ReplicaCase rules;
@@ -58,11 +67,35 @@ static int last_term(void) {
 }
 
 static void save_log(void) {
-  for (int i = 0; i < self.saved.count; i++) {
-    self.saved.sums[i] = checksum(&self.saved.log[i], sizeof(Entry));
+  if (!self.rules.keeps_log) return;
+  int count = self.saved.count;
+  LogFile file = {.count = count, .count_sum = checksum(&count, sizeof count)};
+  for (int i = 0; i < count; i++) {
+    file.records[i].entry = self.saved.log[i];
+    file.records[i].sum = checksum(&self.saved.log[i], sizeof(Entry));
   }
-  if (self.rules.keeps_log) {
-    overwrite_file("/log", &self.saved.count, sizeof self.saved - offsetof(Saved, count));
+  size_t size = offsetof(LogFile, records) + (size_t)count * sizeof file.records[0];
+  overwrite_file("/log", &file, size);
+}
+
+// Keeps what comes before the damage. Only the corrected replica remembers that there was more.
+static void damaged(int index) {
+  say("damaged index=%d", index);
+  self.saved.count = index;
+  self.recovering = !self.rules.truncates;
+}
+
+static void recover_log(void) {
+  LogFile file;
+  if (read_file("/log", &file, sizeof file) == 0) return;
+  if (file.count_sum != checksum(&file.count, sizeof file.count)) {
+    damaged(0);
+    return;
+  }
+  self.saved.count = file.count;
+  for (int i = 0; i < self.saved.count; i++) {
+    self.saved.log[i] = file.records[i].entry;
+    if (file.records[i].sum != checksum(&file.records[i].entry, sizeof(Entry))) damaged(i);
   }
 }
 
@@ -88,15 +121,7 @@ static void recover(void) {
   }
   self.saved.term = both[0];
   self.saved.vote = both[1];
-  if (!self.rules.keeps_log) return;
-  read_file("/log", &self.saved.count, sizeof self.saved - offsetof(Saved, count));
-  if (self.saved.count < 0 || self.saved.count > ENTRY_COUNT_MAX) give_up("the log is damaged");
-  for (int i = 0; i < self.saved.count; i++) {
-    if (self.saved.sums[i] == checksum(&self.saved.log[i], sizeof(Entry))) continue;
-    say("damaged index=%d of %d", i + 1, self.saved.count);
-    self.saved.count = i;
-    self.recovering = !self.rules.truncates;
-  }
+  if (self.rules.keeps_log) recover_log();
 }
 
 static void rest(void) { self.due_ms = now_ms() + ELECTION_MS + random_below(ELECTION_MS); }

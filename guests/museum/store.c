@@ -6,7 +6,6 @@
 // ack-before-fsync    the log is synced now and then only (NATS 2.12.1, found by Jepsen)
 // index-before-apply  the index says that an entry is applied before it is (etcd #13766)
 // fsync-retry         a sync that failed is done again, and its success believed (fsyncgate)
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -40,19 +39,21 @@ typedef struct {
   int64_t flush_ms;
 } Store;
 
+static void write_record(const Store *store, int32_t number) {
+  Record record = {.number = number, .sum = checksum(&number, sizeof number)};
+  off_t start = (off_t)(number - 1) * (off_t)sizeof record;
+  if (pwrite(store->log, &record, sizeof record, start) != sizeof record) give_up("write");
+}
+
 static void sync_log(const Store *store) {
-  if (fsync(store->log) == 0) return;
-  // The kernel has forgotten that the pages were dirty: a second sync has nothing to write.
-  if (store->fsync_retry && fsync(store->log) == 0) return;
-  give_up("sync: %s", strerror(errno));
+  while (fsync(store->log) != 0) {
+    // The kernel has forgotten that the page was dirty: another sync alone has nothing to write.
+    if (!store->fsync_retry) write_record(store, store->logged);
+  }
 }
 
 static void append(Store *store) {
-  Record record = {.number = store->logged + 1};
-  record.sum = checksum(&record.number, sizeof record.number);
-  off_t end = (off_t)store->logged * (off_t)sizeof record;
-  if (pwrite(store->log, &record, sizeof record, end) != sizeof record) give_up("write");
-  store->logged = record.number;
+  write_record(store, ++store->logged);
   if (!store->ack_before_fsync) sync_log(store);
 }
 

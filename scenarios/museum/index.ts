@@ -30,8 +30,20 @@ export const MUSEUM_CASES: readonly MuseumCase[] = [
   {
     name: 'index-before-apply',
     property: 'nothing acknowledged is lost',
-    failingSeed: 18,
+    failingSeed: 6,
     budgetRuns: 200,
+  },
+  {
+    name: 'fsync-retry',
+    property: 'nothing acknowledged is lost',
+    failingSeed: 1,
+    budgetRuns: 20,
+  },
+  {
+    name: 'corrupt-truncate',
+    property: 'what is committed stays',
+    failingSeed: 1,
+    budgetRuns: 100,
   },
   { name: 'stale-read', property: 'no read is stale', failingSeed: 51, budgetRuns: 400 },
   {
