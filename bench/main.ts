@@ -1,6 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import Table from 'cli-table3';
+import { asyncifyBenchmark } from './asyncify.ts';
+import { echoBenchmark } from './echo.ts';
 import { forkBenchmark } from './fork.ts';
 import type { Benchmark, Figure } from './harness.ts';
 import { historyBenchmark } from './histories.ts';
@@ -23,6 +25,8 @@ const BENCHMARKS: readonly Benchmark[] = [
   messageBenchmark,
   paceBenchmark,
   instrumentationBenchmark,
+  asyncifyBenchmark,
+  echoBenchmark,
   suspendBenchmark,
   forkBenchmark,
   replayBenchmark,
