@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { SimError } from '../../sim/index.ts';
+import { asksForBuilds, bisectBuilds } from '../bisect/bisect-builds.ts';
 import { bisectOverDecisions } from '../bisect/over-decisions.ts';
 import { bisectOverTime } from '../bisect/over-time.ts';
 import { DecisionLine } from '../bisect/decision-line.ts';
@@ -23,11 +24,14 @@ export async function run(
   context: Context,
 ): Promise<number> {
   const [first = '', other] = args;
-  if (other === undefined) return bisectRun(first, options, context);
-  if (options.decisions || options.budget !== undefined) {
+  const overBuilds = asksForBuilds(options);
+  if (other === undefined) {
+    return overBuilds ? bisectBuilds(first, options, context) : bisectRun(first, options, context);
+  }
+  if (options.decisions || overBuilds || options.budget !== undefined) {
     throw new SimError({
       code: 'usage/bisect',
-      message: 'two bundles are compared as they are: no --decisions and no --budget',
+      message: 'two bundles are compared as they are: no --decisions, --builds, --git or --budget',
       remedy: 'give one bundle to bisect its run',
     });
   }

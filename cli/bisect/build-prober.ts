@@ -1,0 +1,192 @@
+import {
+  draw53,
+  sameFailure,
+  streamKey,
+  type Answer,
+  type Drift,
+  type FailureSignature,
+  type ScenarioDef,
+} from '../../sim/index.ts';
+import type { Probe, ProbeResult } from '../probe.ts';
+import type { ProbePool } from '../probe-pool.ts';
+import { sha256Hex } from '../zip.ts';
+import { isUnusable, withImage, type Build } from './builds.ts';
+
+/** What is known of a build. */
+export interface Standing {
+  /** The build's number in the list. */
+  readonly index: number;
+  readonly name: string;
+  /** Runs that failed as the recorded one did. */
+  readonly failures: number;
+  /** Runs that failed in another way, or used up their budget: they speak for neither side. */
+  readonly others: number;
+  readonly runs: number;
+  /** Whether the recorded decisions alone make it fail. */
+  readonly replayFails: boolean;
+  /** How the recorded decisions met the build's; null for one that cannot be tried. */
+  readonly drift: Drift | null;
+  /** Why it cannot be tried, in words; null for one that can. */
+  readonly skipped: string | null;
+}
+
+/** Answers how a build stands after so many runs. */
+export interface BuildJudge {
+  /**
+   * How build `index` stands after at least `runs` runs, or as many as the budget allows; with
+   * `untilFailure`, no more are run once one has failed.
+   */
+  ask(index: number, runs: number, untilFailure: boolean): Promise<Standing>;
+}
+
+export interface ProberOptions {
+  readonly builds: readonly Build[];
+  readonly scenario: ScenarioDef;
+  readonly images: ReadonlyMap<string, Uint8Array>;
+  /** The guest whose image is exchanged. */
+  readonly label: string;
+  /** The recorded decisions, in order. */
+  readonly answers: readonly Answer[];
+  readonly wanted: FailureSignature;
+  readonly pool: ProbePool;
+  /** At most this many runs. */
+  readonly budget: number;
+  readonly onProgress: (done: number) => void;
+}
+
+/** So many runs are asked for at once, whatever the number of jobs, so that results do not vary. */
+const ROUND = 8;
+/** A build that fails otherwise in this many runs, and never as wanted or not at all, is skipped. */
+const OTHERS_MIN = 8;
+
+/** How much of the record the runs after the first keep, in turn: the rest is of another future. */
+const KEPT_QUARTERS = [3, 2, 1, 0] as const;
+
+/**
+ * Tries builds. The first run of each answers its decisions as they were recorded, by address, so
+ * that decisions which a build adds or leaves out shift nothing else (CR-60); the recorded seed
+ * answers what is new. The other runs keep a part of the record and draw the rest from other seeds:
+ * the same ones for each build.
+ */
+export class BuildProber implements BuildJudge {
+  private readonly options: ProberOptions;
+  private readonly standings = new Map<number, Standing>();
+  private spent = 0;
+
+  constructor(options: ProberOptions) {
+    this.options = options;
+  }
+
+  /** How many runs there were. */
+  get runs(): number {
+    return this.spent;
+  }
+
+  get budgetLeft(): number {
+    return this.options.budget - this.spent;
+  }
+
+  /** The builds that were tried or skipped, in the order in which they were asked for. */
+  get tried(): readonly Standing[] {
+    return [...this.standings.values()];
+  }
+
+  async ask(index: number, runs: number, untilFailure: boolean): Promise<Standing> {
+    const known = this.standings.get(index) ?? (await this.blank(index));
+    this.standings.set(index, known);
+    const enough = ({ runs: done, failures, skipped }: Standing): boolean => {
+      return skipped !== null || done >= runs || (untilFailure && failures > 0);
+    };
+    if (enough(known) || this.budgetLeft <= 0) return known;
+    const { pool } = this.options;
+    const image = await (this.options.builds[index] as Build).image();
+    const start = this.startWith(image, index);
+    if (start === null) return this.standings.get(index) as Standing;
+    try {
+      let standing = known;
+      while (!enough(standing) && this.budgetLeft > 0) {
+        // The recorded decisions alone settle most builds.
+        const round = standing.runs === 0 ? 1 : Math.min(ROUND, runs - standing.runs);
+        const count = Math.min(round, this.budgetLeft);
+        const first = standing.runs;
+        const probes = Array.from({ length: count }, (_, at) => this.probe(start, first + at));
+        standing = this.judge(standing, await pool.run(probes));
+        this.spent += count;
+        this.options.onProgress(this.spent);
+        this.standings.set(index, standing);
+      }
+      return standing;
+    } finally {
+      pool.dropStart(start);
+    }
+  }
+
+  /** A build without a run yet; skipped where it cannot be had. */
+  private async blank(index: number): Promise<Standing> {
+    const { builds } = this.options;
+    const build = builds[index] as Build;
+    const blank = { index, name: build.name, failures: 0, others: 0, runs: 0, replayFails: false };
+    try {
+      await build.image();
+      return { ...blank, drift: null, skipped: null };
+    } catch (error) {
+      if (!isUnusable(error)) throw error;
+      return { ...blank, drift: null, skipped: error.message };
+    }
+  }
+
+  /** Makes a build known to the pool; null if it is no guest, which skips it. */
+  private startWith(image: Uint8Array, index: number): number | null {
+    const { scenario, images, label, pool } = this.options;
+    const digest = sha256Hex(image);
+    const own = withImage(scenario, label, digest);
+    try {
+      const all = new Map([...images, [digest, image]]);
+      return pool.addStart({ scenario: own, images: all, checkpoint: null });
+    } catch (error) {
+      if (!isUnusable(error)) throw error;
+      const standing = this.standings.get(index) as Standing;
+      this.standings.set(index, { ...standing, skipped: error.message });
+      return null;
+    }
+  }
+
+  private probe(start: number, number: number): Probe {
+    const { answers, wanted, scenario } = this.options;
+    const untilProperty = wanted.property;
+    if (number === 0) return { start, seed: null, answers, untilProperty };
+    const quarters = KEPT_QUARTERS[(number - 1) % KEPT_QUARTERS.length] as number;
+    const kept = answers.slice(0, Math.floor((answers.length * quarters) / 4));
+    const seed = draw53(streamKey(scenario.seed ?? 0, 'bisect/future'), number, 0);
+    return { start, seed, answers: kept, untilProperty };
+  }
+
+  private judge(before: Standing, results: readonly ProbeResult[]): Standing {
+    const { wanted } = this.options;
+    let { failures, others, replayFails, drift } = before;
+    let lastOther = '';
+    results.forEach((result, at) => {
+      const fails = sameFailure(wanted, result.signature);
+      if (before.runs + at === 0) {
+        const { answered, missing, misfits, extra } = result;
+        drift = { answered, missing, misfits, extra };
+        replayFails = fails;
+      }
+      if (fails) failures++;
+      else if (isOther(result)) {
+        others++;
+        lastOther = result.signature?.primary ?? result.reason;
+      }
+    });
+    const runs = before.runs + results.length;
+    const hopeless = others >= OTHERS_MIN && others === runs;
+    const skipped = hopeless ? `each run ends in another way: ${lastOther}` : null;
+    return { ...before, failures, others, runs, replayFails, drift, skipped };
+  }
+}
+
+/** A run that neither failed as wanted nor went on to where it could have. */
+function isOther({ verdict, reason }: ProbeResult): boolean {
+  if (verdict === 'inconclusive') return reason !== 'stopped';
+  return verdict !== 'pass';
+}

@@ -1,0 +1,129 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { openBuildSeries, SERIES_TOML, shapeOf, type BuildShape } from '../support/build-series.ts';
+import { SimFolder, type SimResult } from './sim.ts';
+
+const BUILDS = 64;
+
+const folder = new SimFolder();
+let assemble: (shape: BuildShape) => Uint8Array;
+
+/** A folder of 64 builds of which those from `firstBad` on are bad. */
+function series(name: string, firstBad: number): string {
+  mkdirSync(join(folder.path, name));
+  for (let index = 0; index < BUILDS; index++) {
+    // Without leading zeros: 10 comes after 9.
+    folder.write(join(name, `build-${index}.wasm`), assemble(shapeOf(index, firstBad)));
+  }
+  return name;
+}
+
+/** The bundle of the `wanted`-th failing run of a build. */
+async function record(shape: BuildShape, wanted: number): Promise<string> {
+  folder.write('guest.wasm', assemble(shape));
+  folder.write('series.toml', SERIES_TOML);
+  let found = 0;
+  for (let seed = 1; seed < 200; seed++) {
+    const out = `run-${shape.word}-${seed}.athanor`;
+    const run = ['run', 'series.toml', '--seed', String(seed), '--out', out];
+    if ((await folder.sim(run)).exitCode === 1 && ++found === wanted) return out;
+  }
+  throw new Error('no run of a bad build failed');
+}
+
+function bisect(...args: string[]): Promise<SimResult> {
+  return folder.sim(['bisect', ...args, '--format', 'jsonl', '--jobs', '1']);
+}
+
+beforeAll(async () => {
+  assemble = await openBuildSeries();
+});
+
+describe('sim bisect --builds', () => {
+  it.each([
+    [41, 1],
+    [41, 2],
+    [41, 3],
+    [1, 1],
+    [24, 1],
+    [63, 1],
+  ])('names build %i of 64 in 8 builds, from failing run %i', async (firstBad, wanted) => {
+    const bundle = await record(shapeOf(BUILDS - 1, firstBad), wanted);
+    const { exitCode, records, stderr } = await bisect(
+      bundle,
+      '--builds',
+      series(`at-${firstBad}-${wanted}`, firstBad),
+    );
+    expect([exitCode, stderr]).toEqual([0, '']);
+    const result = records().at(-1);
+    expect(result).toMatchObject({
+      type: 'result',
+      mode: 'builds',
+      first_bad: `build-${firstBad}.wasm`,
+      last_good: `build-${firstBad - 1}.wasm`,
+      exact: true,
+      confirmed: true,
+    });
+    expect(result?.['tried']).toBeLessThanOrEqual(8);
+  });
+});
+
+describe('builds that are no use', () => {
+  let failing = '';
+
+  /** A folder of builds: `g` good, `b` bad, `x` no module at all. */
+  function builds(name: string, kinds: string): string {
+    mkdirSync(join(folder.path, name));
+    Array.from(kinds).forEach((kind, index) => {
+      const module = assemble(shapeOf(index, kind === 'b' ? 0 : BUILDS));
+      const bytes = kind === 'x' ? Buffer.from('no module') : module;
+      folder.write(join(name, `${index}.wasm`), bytes);
+    });
+    return name;
+  }
+
+  beforeAll(async () => {
+    failing = await record(shapeOf(0, 0), 1);
+  });
+
+  it('a module that is refused is skipped and named', async () => {
+    const { exitCode, records } = await bisect(failing, '--builds', builds('skip', 'ggxxgbb'));
+    const result = { first_bad: '5.wasm', exact: true, skipped: ['2.wasm', '3.wasm'] };
+    expect([exitCode, records().at(-1)]).toMatchObject([0, result]);
+  });
+
+  it('a budget that is too small for an answer is said to be', async () => {
+    const args = [failing, '--builds', builds('small', 'ggggbb'), '--budget', '40'];
+    const { exitCode, records } = await bisect(...args);
+    const result = { exact: false, confirmed: false, runs: 40, exit_code: 2 };
+    expect([exitCode, records().at(-1)]).toMatchObject([2, result]);
+  });
+
+  it('says for people what was tried, and which is the first bad one', async () => {
+    const list = builds('plain', 'gggbbb');
+    const args = ['bisect', failing, '--builds', list, '--format', 'table', '--jobs', '1'];
+    const { stdout } = await folder.sim(args);
+    expect(stdout).toContain('6 builds of "worker", from 0.wasm to 5.wasm');
+    expect(stdout).toMatch(/^> +3\.wasm +\d+ of \d+/m);
+    expect(stdout).toContain('the first bad build is 3.wasm');
+  });
+
+  it.each<[string, () => readonly string[], number, string]>([
+    ['an empty folder', () => ['--builds', builds('none', '')], 5, 'there are 0 modules'],
+    ['one build', () => ['--builds', builds('one', 'b')], 5, 'input/builds'],
+    ['no folder', () => ['--builds', 'nowhere'], 5, 'input/missing'],
+    ['swapped ends', () => ['--builds', builds('swap', 'bbg')], 5, 'input/builds-swapped'],
+    ['a bad first one', () => ['--builds', builds('bad', 'bbb')], 5, 'input/good-build-fails'],
+    ['a good last one', () => ['--builds', builds('good', 'ggg')], 5, 'input/bad-build-passes'],
+    ['an end that is no module', () => ['--builds', builds('end', 'gx')], 5, 'input/build-end'],
+    ['no such guest', () => ['--builds', 'plain', '--guest', 'x'], 64, 'there are \\"worker'],
+    ['two sources', () => ['--builds', 'plain', '--git', 'a..b'], 64, 'usage/bisect'],
+    ['no source', () => ['--guest', 'worker'], 64, 'usage/bisect'],
+    ['decisions too', () => ['--builds', 'plain', '--decisions'], 64, 'usage/bisect'],
+  ])('%s is one clear error with its remedy', async (_, args, code, text) => {
+    const { exitCode, stderr } = await bisect(failing, ...args());
+    expect([exitCode, stderr]).toEqual([code, expect.stringContaining(text)]);
+    expect(stderr).toContain('"remedy":"');
+  });
+});
