@@ -57,14 +57,32 @@ export class FilePaths {
   /** Forgets inodes that are gone, once there are many. */
   prune(table: NodeTable): void {
     if (this.names.size < 2 * table.count + 1_024) return;
-    for (const inode of this.names.keys())
-      if (table.find(inode) === undefined) this.names.delete(inode);
+    const needed = this.needed(table);
+    for (const inode of this.names.keys()) if (!needed.has(inode)) this.names.delete(inode);
   }
 
   capture(table: NodeTable): readonly (NamedInode & { readonly inode: Inode })[] {
+    const needed = this.needed(table);
     return [...this.names]
-      .filter(([inode]) => table.find(inode) !== undefined)
+      .filter(([inode]) => needed.has(inode))
       .map(([inode, named]) => ({ inode, ...named }));
+  }
+
+  /**
+   * What paths of inodes that there are consist of. An open file without a name may have been in a
+   * directory that is gone, which is in its path still.
+   */
+  private needed(table: NodeTable): ReadonlySet<Inode> {
+    const needed = new Set<Inode>();
+    for (const inode of this.names.keys()) {
+      if (table.find(inode) === undefined) continue;
+      let at: Inode | undefined = inode;
+      while (at !== undefined && !needed.has(at)) {
+        needed.add(at);
+        at = this.names.get(at)?.directory;
+      }
+    }
+    return needed;
   }
 
   restore(list: readonly (NamedInode & { readonly inode: Inode })[]): void {

@@ -14,6 +14,8 @@ import {
   type PropertyDef,
   type ScenarioDef,
   type Step,
+  type DiskAtlasDef,
+  type DiskDef,
   type Until,
   type WorldState,
 } from '../../sim/index.ts';
@@ -33,6 +35,9 @@ export interface SmallOptions {
   readonly clock?: NodeClockDef;
   /** Every node's environment. */
   readonly env?: NodeDef['env'];
+  /** Every node's disk, and what keeps its damage apart. */
+  readonly disk?: DiskDef;
+  readonly atlas?: DiskAtlasDef;
 }
 
 /** A scenario of full mesh, without images: its guests are made by the test. */
@@ -48,6 +53,7 @@ export function smallScenario(options: SmallOptions): ScenarioDef {
     memoryPagesMax: 16,
     startNs: 0,
     ...(options.clock === undefined ? {} : { clock: options.clock }),
+    ...(options.disk === undefined ? {} : { disk: options.disk }),
   }));
   const links = names.flatMap((_, from) => {
     return names.flatMap((__, to): LinkDef[] => {
@@ -59,7 +65,7 @@ export function smallScenario(options: SmallOptions): ScenarioDef {
   return {
     name: 'small',
     seed: null,
-    world: { nodes, links },
+    world: { nodes, links, ...(options.atlas === undefined ? {} : { atlas: options.atlas }) },
     plan: {
       events: options.events ?? [],
       ...(options.liveness === undefined ? {} : { liveness: options.liveness }),
