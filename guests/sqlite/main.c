@@ -1,11 +1,12 @@
 // SQLite under test: transactions on a file database, checked by SQL itself.
 //
-//   sqlite transactions DATABASE ROWS [SYNCHRONOUS]   transfers; goes on where it was stopped
-//   sqlite bench DATABASE ROWS                        a fixed amount of work; prints one digest
+//   sqlite transactions DATABASE ROWS [SYNCHRONOUS [JOURNAL]]   transfers; goes on where it stopped
+//   sqlite bench DATABASE ROWS                                  a fixed amount of work; one digest
 //
 // DATABASE is a path, or ":memory:". SYNCHRONOUS is a level of the pragma of that name; EXTRA if
 // not given. With FULL the loss of power right after a commit may undo it: the journal's removal,
-// which is the commit, is not synced (sqlite.org/pragma.html#pragma_synchronous).
+// which is the commit, is not synced (sqlite.org/pragma.html#pragma_synchronous). JOURNAL is
+// "delete", as if not given, or "wal" for a write-ahead log.
 //
 // Exit codes: 0 done, 1 SQLite refused, 2 the data is wrong, 64 usage. Every line on stdout is a
 // fact of the database, so equal runs print equal bytes.
@@ -138,9 +139,26 @@ static void transfer_rows(int64_t first, int64_t end) {
   sqlite3_finalize(move);
 }
 
+// WASI has no shared memory: a write-ahead log needs its index in the memory of one process, and
+// only exclusive locking, set before, puts it there (sqlite.org/wal.html#noshm).
+static void use_journal(const char *journal) {
+  if (strcmp(journal, "wal") == 0) execute("PRAGMA locking_mode=EXCLUSIVE");
+  char pragma[64];
+  snprintf(pragma, sizeof pragma, "PRAGMA journal_mode=%s", journal);
+  sqlite3_stmt *statement = prepare(pragma);
+  if (sqlite3_step(statement) != SQLITE_ROW) refuse(pragma);
+  const char *mode = (const char *)sqlite3_column_text(statement, 0);
+  if (strcmp(mode, journal) != 0) {
+    printf("sqlite: the journal mode is %s, not %s\n", mode, journal);
+    exit(1);
+  }
+  sqlite3_finalize(statement);
+}
+
 // Continues where the last committed transaction ended, so a killed run completes on the next
 // start.
-static void run_transactions(int64_t row_count, const char *synchronous) {
+static void run_transactions(int64_t row_count, const char *synchronous, const char *journal) {
+  use_journal(journal);
   char pragma[64];
   snprintf(pragma, sizeof pragma, "PRAGMA synchronous=%s", synchronous);
   execute(pragma);
@@ -193,8 +211,9 @@ static void run_bench(int64_t row_count) {
 int main(int argument_count, char **arguments) {
   int64_t row_count = argument_count >= 4 ? strtoll(arguments[3], NULL, 10) : -1;
   const char *synchronous = argument_count >= 5 ? arguments[4] : "EXTRA";
+  const char *journal = argument_count >= 6 ? arguments[5] : "delete";
   if (row_count < 0 || row_count > ROWS_MAX) {
-    printf("usage: sqlite (transactions | bench) DATABASE ROWS [SYNCHRONOUS]\n");
+    printf("usage: sqlite (transactions | bench) DATABASE ROWS [SYNCHRONOUS [JOURNAL]]\n");
     printf("ROWS is 0 to %d\n", ROWS_MAX);
     return 64;
   }
@@ -202,7 +221,7 @@ int main(int argument_count, char **arguments) {
   int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
   if (sqlite3_open_v2(arguments[2], &database, flags, "unix-none") != SQLITE_OK) refuse("open");
   if (strcmp(arguments[1], "transactions") == 0) {
-    run_transactions(row_count, synchronous);
+    run_transactions(row_count, synchronous, journal);
   } else if (strcmp(arguments[1], "bench") == 0) {
     run_bench(row_count);
   } else {
