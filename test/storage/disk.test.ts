@@ -348,3 +348,51 @@ describe('a loss of power by policy', () => {
     expect(tears).toBeGreaterThan(10);
   });
 });
+
+describe('the atlas', () => {
+  /** How many of the nodes had a page of one file damaged, for each of its 16 pages. */
+  function damaged(rule: Partial<DiskRuleDef>, faultyMax: number, seed: number): number[] {
+    const atlas = { nodes: [0, 1, 2, 3, 4], faultyMax, chunkBytes: PAGE };
+    const counts = new Array<number>(16).fill(0);
+    for (const node of atlas.nodes) {
+      const sick = new SickDisk({ seed, node, atlas, rules: { fault: rule } });
+      const { files } = sick;
+      const file = files.createFile(ROOT, 'f', 1n);
+      files.write(file, 0, new Uint8Array(16 * PAGE).fill(97), 1n);
+      files.synchronise(file, false);
+      files.synchronise(ROOT, false);
+      sick.disk.rules.start('fault');
+      files.write(file, 0, new Uint8Array(16 * PAGE).fill(98), 2n);
+      files.synchronise(file, false);
+      sick.crash(none);
+      const into = new Uint8Array(PAGE);
+      for (let turn = 0; turn < 10; turn++) {
+        for (let page = 0; page < 16; page++) files.read(file, page * PAGE, into);
+      }
+      sick.disk.lift(false);
+      for (let page = 0; page < 16; page++) {
+        const count = files.read(file, page * PAGE, into);
+        if (count < 0 || into.some((byte) => byte !== 98)) counts[page] = (counts[page] ?? 0) + 1;
+      }
+    }
+    return counts;
+  }
+
+  const faults: readonly (keyof DiskRuleDef)[] = [
+    'lostWrite',
+    'tornWrite',
+    'misdirectedWrite',
+    'lyingFlush',
+    'bitRot',
+    'latentError',
+  ];
+  it.each(faults)('keeps damage at or below f of n replicas of each page: %s', (fault) => {
+    for (const faultyMax of [0, 1, 2]) {
+      let worst = 0;
+      for (let seed = 1; seed <= 5; seed++) {
+        worst = Math.max(worst, ...damaged({ [fault]: ALWAYS }, faultyMax, seed));
+      }
+      expect(worst).toBe(faultyMax);
+    }
+  });
+});
