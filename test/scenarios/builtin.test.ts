@@ -24,6 +24,7 @@ describe('built-in scenarios', () => {
       'hello',
       'partition-recovery',
       'raft',
+      'sick-disk',
     ]);
   });
 
@@ -50,5 +51,29 @@ describe('built-in scenarios', () => {
     }
     expect([...verdicts.keys()].sort()).toEqual(['fail exit:clients finish', 'pass']);
     expect(verdicts.get('pass')).toBeGreaterThan(20);
+  });
+
+  it('CR-62, CR-90: flushes that lie lose what was acknowledged, and honest ones never', () => {
+    const { def, images } = load('sick-disk');
+    const honest = {
+      ...def,
+      world: {
+        ...def.world,
+        nodes: def.world.nodes.map((node) => {
+          if (node.disk === undefined) return node;
+          return { ...node, disk: { ...node.disk, rule: { ...node.disk.rule, lyingFlush: 0 } } };
+        }),
+      },
+    };
+    const engine = new WasmEngine();
+    let found = 0;
+    for (let seed = 1; seed <= 10; seed++) {
+      const { verdict, signature } = runSeed(def, seed, images, engine);
+      if (verdict === 'fail') expect(signature).not.toContain('no-trap');
+      if (signature.includes('never:nothing acknowledged is lost')) found++;
+      expect([seed, runSeed(honest, seed, images, engine).verdict]).toEqual([seed, 'pass']);
+    }
+    expect(found).toBeGreaterThan(0);
+    expect(found).toBeLessThan(10);
   });
 });
