@@ -45,6 +45,12 @@ export const MUSEUM_CASES: readonly MuseumCase[] = [
     failingSeed: 1,
     budgetRuns: 100,
   },
+  {
+    name: 'vote-in-two-writes',
+    property: 'one vote a term',
+    failingSeed: 1,
+    budgetRuns: 20,
+  },
   { name: 'stale-read', property: 'no read is stale', failingSeed: 51, budgetRuns: 400 },
   {
     name: 'retry-without-key',
