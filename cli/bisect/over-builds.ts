@@ -1,12 +1,18 @@
 import type { BuildJudge, Standing } from './build-prober.ts';
-import { passesNeeded } from './statistics.ts';
+import { estimate, passesNeeded } from './statistics.ts';
 
 /** Runs of the bad end, from which the failure's rate is estimated. */
 const PILOT_RUNS = 32;
+/** They are doubled until so many have failed, */
+const PILOT_FAILURES = 5;
+/** or there have been so many. */
+const PILOT_RUNS_MAX = 256;
 /** A good build passes so many runs at least, however sure the failure is. */
 const PASSES_MIN = 4;
 /** And so many at most: rarer failures are left to the confirmation, or to a larger budget. */
 const PASSES_MAX = 256;
+/** Doubts about all builds together are so many times smaller than those that are allowed. */
+const CAUTION = 10;
 /** The last good build passes so many times as many runs in the end. */
 const CONFIRMING = 4;
 
@@ -42,13 +48,16 @@ export async function bisectOverBuilds(
   confidence: number,
 ): Promise<BuildsResult> {
   const steps = Math.ceil(Math.log2(count)) + 1;
-  const last = await judge.ask(count - 1, PILOT_RUNS, false);
+  const last = await pilot(judge, count - 1);
   const rate = last.runs === 0 ? 0 : last.failures / last.runs;
-  // All builds together are judged with the confidence that is asked for.
-  const each = 1 - (1 - confidence) / steps;
-  let needed = rate === 0 ? PILOT_RUNS : clamp(passesNeeded(rate, each));
+  // All builds together are judged with more than the confidence that is asked for: to take one back
+  // costs more builds, which cost more than runs.
+  const each = 1 - (1 - confidence) / (steps * CAUTION);
+  // The rate may be lower than it seems: few runs have told it.
+  const { low } = estimate(last.failures, last.runs, confidence);
+  let needed = rate === 0 ? PILOT_RUNS : clamp(passesNeeded(low, each));
   let good = await judge.ask(0, needed, true);
-  const wrong = wrongEnds(good, last, last.runs >= PILOT_RUNS);
+  const wrong = wrongEnds(good, last, last.runs >= PILOT_RUNS_MAX);
   const result = (more: Partial<BuildsResult>): BuildsResult => {
     const plain = { wrong, rate, passesNeeded: needed, confirmed: false, between: [] };
     return { ...plain, lastGood: good, firstBad: last, ...more };
@@ -82,6 +91,16 @@ export async function bisectOverBuilds(
     const before = goods.at(-1);
     if (before === undefined) return result({ wrong: 'good-fails', firstBad: bad });
     good = before;
+  }
+}
+
+/** The bad end after as many runs as tell its rate. */
+async function pilot(judge: BuildJudge, index: number): Promise<Standing> {
+  for (let runs = PILOT_RUNS; ; runs *= 2) {
+    const standing = await judge.ask(index, runs, false);
+    const isTold = standing.failures >= PILOT_FAILURES || standing.skipped !== null;
+    // Fewer than were asked for: the budget is used up.
+    if (isTold || runs >= PILOT_RUNS_MAX || standing.runs < runs) return standing;
   }
 }
 
