@@ -51,6 +51,12 @@ export const MUSEUM_CASES: readonly MuseumCase[] = [
     failingSeed: 1,
     budgetRuns: 20,
   },
+  {
+    name: 'membership-change',
+    property: 'members agree on what is committed',
+    failingSeed: 6,
+    budgetRuns: 200,
+  },
   { name: 'stale-read', property: 'no read is stale', failingSeed: 51, budgetRuns: 400 },
   {
     name: 'retry-without-key',
