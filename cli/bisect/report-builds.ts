@@ -103,7 +103,7 @@ export function reportBuilds(
     last_good: lastGood.name,
     exact,
     confirmed,
-    candidates: [...names, firstBad.name],
+    candidates: list.builds.slice(lastGood.index + 1, firstBad.index + 1).map(({ name }) => name),
     skipped: skipped.map(({ name }) => name),
     rate,
     passes_needed: result.passesNeeded,

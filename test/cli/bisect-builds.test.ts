@@ -96,7 +96,8 @@ describe('builds that are no use', () => {
   it('a budget that is too small for an answer is said to be', async () => {
     const args = [failing, '--builds', builds('small', 'ggggbb'), '--budget', '40'];
     const { exitCode, records } = await bisect(...args);
-    const result = { exact: false, confirmed: false, runs: 40, exit_code: 2 };
+    const candidates = [1, 2, 3, 4, 5].map((index) => `${index}.wasm`);
+    const result = { exact: false, confirmed: false, runs: 40, candidates };
     expect([exitCode, records().at(-1)]).toMatchObject([2, result]);
   });
 
