@@ -5,7 +5,7 @@ import { addOutcome, describeTotals, explainMismatch, newTotals } from './random
 import { engineKnowsExnref, featuresOf } from './test-features.ts';
 import { openWabt } from './wabt.ts';
 
-const MODULE_COUNT = 4_000;
+const MODULE_COUNT = 3_000;
 const exnref = engineKnowsExnref();
 
 /** The first seed: given, or from the commit under test, or a fixed one. It is printed. */
