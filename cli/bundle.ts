@@ -1,7 +1,6 @@
 import {
   checkIds,
   checkMembers,
-  checkpointLogs,
   compareMembers,
   decodeCheckpoint,
   decodeFingerprints,
@@ -151,9 +150,6 @@ export function openBundle(file: Uint8Array): Bundle {
     },
   };
 }
-
-/** The logs up to a checkpoint, as a bundle of kind `savepoint` holds them. */
-export const savepointLogs = checkpointLogs;
 
 function member(members: ReadonlyMap<string, Uint8Array>, name: string): Uint8Array {
   const bytes = members.get(name);

@@ -82,18 +82,23 @@ const AT =
   'virtual-time=<span>, quanta=<n>, event=<n>, decision=<n>, property=<name>, console=<pattern> ' +
   'or quiescence';
 
+/** What the command line may change of a scenario's plan. */
+const PLAN_OPTIONS = {
+  until: {
+    kind: 'choice',
+    choices: ['quiescence', 'virtual-time', 'property', 'stopped'],
+    help: 'when a run is over (the scenario says so otherwise)',
+  },
+  maxVirtualTime: { kind: 'span', value: 'span', help: 'the budget of virtual time of a run' },
+  maxQuanta: { kind: 'integer', value: 'n', help: 'the budget of scheduler quanta of a run' },
+} as const satisfies Readonly<Record<string, OptionSpec>>;
+
 export const COMMANDS = {
   run: {
     summary: 'run a scenario, once or over many seeds',
     arguments: [{ ...SCENARIO, required: false }],
     options: {
-      until: {
-        kind: 'choice',
-        choices: ['quiescence', 'virtual-time', 'property', 'stopped'],
-        help: 'when the run is over (the scenario says so otherwise)',
-      },
-      maxVirtualTime: { kind: 'span', value: 'span', help: 'the budget of virtual time' },
-      maxQuanta: { kind: 'integer', value: 'n', help: 'the budget of scheduler quanta' },
+      ...PLAN_OPTIONS,
       saveOn: {
         kind: 'choice',
         choices: ['fail', 'always', 'never'],
@@ -123,13 +128,7 @@ export const COMMANDS = {
         help: 'one more process on this Node.js',
       },
       compare: { kind: 'flag', help: 'compare two bundles instead of running' },
-      until: {
-        kind: 'choice',
-        choices: ['quiescence', 'virtual-time', 'property', 'stopped'],
-        help: 'when a run is over',
-      },
-      maxVirtualTime: { kind: 'span', value: 'span', help: 'the budget of virtual time' },
-      maxQuanta: { kind: 'integer', value: 'n', help: 'the budget of scheduler quanta' },
+      ...PLAN_OPTIONS,
     },
     examples: ['sim verify raft', 'sim verify raft --adversarial', 'sim verify --compare a b'],
   },
@@ -218,13 +217,7 @@ export const COMMANDS = {
       },
       ledger: { kind: 'path', value: 'file', help: 'write the findings there, even if none' },
       jobs: { kind: 'integer', short: 'j', value: 'n', help: 'run so many at a time' },
-      until: {
-        kind: 'choice',
-        choices: ['quiescence', 'virtual-time', 'property', 'stopped'],
-        help: 'when a run is over',
-      },
-      maxVirtualTime: { kind: 'span', value: 'span', help: "a run's budget of virtual time" },
-      maxQuanta: { kind: 'integer', value: 'n', help: "a run's budget of scheduler quanta" },
+      ...PLAN_OPTIONS,
     },
     examples: [
       'sim search fault-campaign --max-states 200',

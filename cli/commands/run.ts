@@ -18,6 +18,7 @@ export async function run(
   options: OptionsOf<'run'>,
   context: Context,
 ): Promise<number> {
+  checkUsage(options);
   const found = findScenario(args[0], context);
   const def = withPlan(found.def, options);
   const chosen = chooseSeed(context, def.seed);
@@ -28,26 +29,19 @@ export async function run(
     return 0;
   }
   context.store.putScenario(def, found.images);
-  if (options.interactive && options.runs !== undefined) {
-    throw new SimError({
-      code: 'usage/interactive',
-      message: '--interactive is about one run, --runs about many',
-      remedy: 'leave one of them out',
-    });
-  }
   if (options.runs !== undefined) {
     return runCampaign({ scenario, ...source, seed: chosen, options, context });
   }
   announceRun({ scenario }, chosen, context);
-  if (options.interactive) {
-    const { watch, out, thin } = options;
-    return runInteractively({ scenario, found, watch, out, thin, context });
-  }
   const { trace: tracePath } = context.globals;
   const trace =
     tracePath === undefined
       ? null
       : Trace.start(context.path(tracePath), `${scenario.name}-seed${chosen.seed}`);
+  if (options.interactive) {
+    const { watch, out, thin, saveOn } = options;
+    return runInteractively({ scenario, found, trace, watch, out, thin, saveOn, context });
+  }
   const collector = new ConsoleCollector();
   const startMs = performance.now();
   const record = runToEnd({
@@ -68,6 +62,23 @@ export async function run(
   const path = writeBundle(bytes, { name, seed: chosen.seed, out: options.out, context });
   reportEnd(record, path, context);
   return exitCodeOfRun(record);
+}
+
+function checkUsage({ interactive, watch, runs }: OptionsOf<'run'>): void {
+  if (interactive && runs !== undefined) {
+    throw new SimError({
+      code: 'usage/interactive',
+      message: '--interactive is about one run, --runs about many',
+      remedy: 'leave one of them out',
+    });
+  }
+  if (watch && !interactive) {
+    throw new SimError({
+      code: 'usage/watch',
+      message: '--watch is about a run that is led by hand',
+      remedy: 'add --interactive, or leave it out',
+    });
+  }
 }
 
 function reportIds(scenario: Parameters<typeof scenarioIds>[0], { output }: Context): void {

@@ -4,10 +4,11 @@ import { bundleOfRun, writeBundle } from '../bundle-write.ts';
 import { writeSavepoint } from '../commands/save.ts';
 import type { Context } from '../context.ts';
 import { makeEngine } from '../engine.ts';
-import { exitCodeOfRun, recordOf, type RunRecord } from '../record.ts';
+import { exitCodeOfRun, recordOf, type RunRecord, type RunRequest } from '../record.ts';
 import { reportEnd, reportOutcome, reportRows } from '../run-output.ts';
 import { Simulation } from '../simulation.ts';
 import { ConsoleCollector, mergeTimeline } from '../timeline.ts';
+import type { Trace } from '../trace.ts';
 import { LineQueue } from './line-queue.ts';
 import { runSession, type SessionEnd } from './session.ts';
 
@@ -15,7 +16,9 @@ export interface InteractiveRun {
   /** Its seed is the run's. */
   readonly scenario: ScenarioDef;
   readonly found: CompiledScenario;
+  readonly trace: Trace | null;
   readonly watch: boolean;
+  readonly saveOn: RunRequest['saveOn'];
   readonly out: string | undefined;
   readonly thin: boolean;
   readonly context: Context;
@@ -27,13 +30,15 @@ export interface InteractiveRun {
  * its commands came is in no record (CR-30).
  */
 export async function runInteractively(request: InteractiveRun): Promise<number> {
-  const { scenario, found, context } = request;
+  const { scenario, found, trace, context } = request;
+  const frames = trace === null ? {} : { onDecisionFrame: trace.frame, onEventFrame: trace.frame };
   const collector = new ConsoleCollector();
   const simulation = new Simulation({
     scenario,
     seed: scenario.seed ?? 0,
     images: found.images,
     engine: makeEngine(context.artifactDir),
+    ...frames,
     onConsole: (node, descriptor, bytes, atNs) => {
       collector.piece({ node, descriptor, bytes, atNs });
     },
@@ -59,10 +64,11 @@ export async function runInteractively(request: InteractiveRun): Promise<number>
         writeSavepoint({ scenario, found, at: `quanta=${quanta}`, out: file, context });
       },
     });
-    const record = recordOf(scenario, simulation);
+    const record = recordOf(scenario, simulation, request.saveOn);
     reportOutcome(record, context);
     return conclude(record, end, request);
   } finally {
+    trace?.close();
     simulation.dispose();
   }
 }

@@ -6,12 +6,6 @@
 /** A point on, or a span of, virtual time in nanoseconds: an integer, 0 to 2^53 - 1. */
 export type VirtualNs = number & { readonly unit?: 'virtual-ns' };
 
-/** The index of a guest in its world: 0 up to the number of guests - 1, in declared order. */
-export type GuestIndex = number & { readonly unit?: 'guest-index' };
-
-/** The index of a step of the world, counted from 0. */
-export type StepIndex = number & { readonly unit?: 'step-index' };
-
 /** A probability in millionths: an integer, 0 to 1,000,000. */
 export type Millionths = number & { readonly unit?: 'millionths' };
 

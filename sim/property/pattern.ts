@@ -4,9 +4,6 @@ export interface Pattern {
   readonly expression: RegExp;
 }
 
-/** Patterns and the lines they meet are at most this long; longer lines are cut (see ConsoleLines). */
-export const PATTERN_LENGTH_MAX = 1_000;
-
 export function compilePattern(text: string): Pattern {
   const parts = text.split('*').map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
   return { text, expression: new RegExp(parts.join('([^ ]*)'), 'u') };

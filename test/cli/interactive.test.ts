@@ -117,8 +117,33 @@ describe('sim run --interactive', () => {
     });
   });
 
-  it('is about one run', async () => {
-    const result = await session(new SimFolder(), [], ['--runs', '3']);
-    expect(result.exitCode).toBe(64);
+  it('CR-12: --watch says how far a run is, and a pause stops it short of its end', async () => {
+    const args = ['run', 'raft', '--seed', '1', '--interactive', '--format', 'jsonl'];
+    const lines = ['continue', 'pause', 'stop'];
+    const paused = await new SimFolder().sim([...args, '--watch'], { lines });
+    const said = acknowledged(paused);
+    expect(said.map(({ command }) => command)).toEqual(['start', 'continue', 'continue']);
+    expect(said.every(({ ended }) => ended === null)).toBe(true);
+    expect(said.at(-1)?.quanta).toBeGreaterThan(0);
+    const plain = acknowledged(await new SimFolder().sim(args, { lines }));
+    expect(plain.map(({ command }) => command)).toEqual(['start', 'continue']);
+  });
+
+  it('writes the trace that was asked for', async () => {
+    const folder = new SimFolder();
+    await session(folder, ['continue'], ['--trace', 'led.trace']);
+    await folder.sim(['run', 'hello.toml', '--seed', '7', '--trace', 'plain.trace']);
+    expect(folder.read('led.trace').equals(folder.read('plain.trace'))).toBe(true);
+  });
+
+  it.each([
+    ['about one run', ['--interactive', '--runs', '3'], 'usage/interactive'],
+    ['what --watch is about', ['--watch'], 'usage/watch'],
+  ])('is %s', async (_, flags, code) => {
+    const folder = new SimFolder();
+    folder.write('hello.toml', helloToml());
+    const { exitCode, stderr } = await folder.sim(['run', 'hello.toml', ...flags]);
+    expect([exitCode, stderr.includes(code)]).toEqual([64, true]);
+    expect(existsSync(join(folder.path, '.athanor', 'store'))).toBe(false);
   });
 });

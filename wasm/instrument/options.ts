@@ -44,5 +44,3 @@ export interface InstrumentStatistics {
   readonly siteCount: number;
   readonly frameBytesMax: number;
 }
-
-export const MEMORY_PAGES_MAX_DEFAULT = 4096;
