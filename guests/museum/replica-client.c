@@ -13,6 +13,7 @@ ReplicaCase replica_case(const char *name, bool bug) {
   if (strcmp(name, "membership-change") == 0) {
     return (ReplicaCase){.replica_count = 5,
                          .members = 15,
+                         .keeps_log = true,
                          .changes_members = true,
                          .short_reigns = true,
                          .changes_early = bug};
