@@ -46,6 +46,17 @@ export class EventQueue<Payload> {
     return this.count === 0 ? Infinity : (this.times[0] as number);
   }
 
+  /** What the first event carries; `undefined` when the queue is empty. */
+  peekPayload(): Payload | undefined {
+    return this.payloads[0];
+  }
+
+  /** The first event, which stays where it is. */
+  peek(): QueuedEvent<Payload> {
+    assert(this.count > 0, 'the queue has a first event');
+    return this.at(0);
+  }
+
   /** Adds an event and returns its sequence number. */
   push(atNs: VirtualNs, consumer: number, producer: number, payload: Payload): number {
     assert(Number.isSafeInteger(atNs) && atNs >= 0, 'an event has a representable time');

@@ -136,6 +136,16 @@ export class Network implements WireNetwork {
     else this.arrive(event, atNs);
   }
 
+  /** Whether the event is that of a timer which was stopped, and changes nothing when it comes. */
+  isVoid(event: NetworkEvent, atNs: VirtualNs): boolean {
+    return event.kind === 'timer' && !this.stack(event.node).awaits(event, atNs);
+  }
+
+  /** Whether the node is switched on, whether a program runs on it or not. */
+  isUp(node: number): boolean {
+    return this.up[node] ?? false;
+  }
+
   /** Switches a node on, or off as by power loss. Nodes begin switched off. */
   setUp(node: number, up: boolean): void {
     this.up[node] = up;

@@ -6,7 +6,13 @@ import { readInteger, readRecord } from '../kernel/shape.ts';
 import type { VirtualNs } from '../kernel/units.ts';
 import { Meter } from './byte-queue.ts';
 import type { NodeWire } from './node-wire.ts';
-import { PROTOCOL_ICMP, PROTOCOL_TCP, type Packet, type TimerKind } from './packet.ts';
+import {
+  PROTOCOL_ICMP,
+  PROTOCOL_TCP,
+  type Packet,
+  type TimerEvent,
+  type TimerKind,
+} from './packet.ts';
 import {
   NODE_BUFFER_BYTES_MAX,
   READINESS,
@@ -294,6 +300,11 @@ export class SocketStack {
     const reason = this.dispatch(packet);
     this.wire.leave();
     return reason;
+  }
+
+  /** Whether a timer still waits for the event that was queued for that time. */
+  awaits({ socket, timer }: TimerEvent, atNs: VirtualNs): boolean {
+    return this.tcp.awaits(socket, timer, atNs);
   }
 
   /** The network fires a timer. */

@@ -209,6 +209,11 @@ export class TcpTable implements TcpHost {
     return 0;
   }
 
+  /** Whether a timer still waits for the event that was queued for that time. */
+  awaits(id: SocketId, timer: TimerKind, atNs: VirtualNs): boolean {
+    return this.sockets.get(id)?.[timer].awaits(atNs) ?? false;
+  }
+
   /** A timer's event is due. */
   fire(id: SocketId, timer: TimerKind): void {
     const socket = this.sockets.get(id);

@@ -38,6 +38,11 @@ export class Timer {
     this.atNs = -1;
   }
 
+  /** Whether the event that was queued for that time fires the timer, or moves it later. */
+  awaits(atNs: VirtualNs): boolean {
+    return this.atNs >= 0 && this.queuedNs === atNs;
+  }
+
   /** Takes the event that was queued for `nowNs`; says whether the timer fires now. */
   fires(wake: Wake, nowNs: VirtualNs): boolean {
     if (this.queuedNs !== nowNs) return false;

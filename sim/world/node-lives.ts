@@ -152,6 +152,12 @@ export class NodeLives {
     notes.add({ atNs, node, kind: again ? 'restart' : 'start', text: again ? 'restart' : 'start' });
   }
 
+  /** Whether a deadline event for that time changes nothing when it comes. */
+  isVoid(node: number, atNs: VirtualNs): boolean {
+    const { deadlineQueuedNs, status, wait } = this.life(node);
+    return deadlineQueuedNs !== atNs || status !== 'waiting' || wait?.deadlineNs === null;
+  }
+
   /** A deadline event has come: wakes the node if that is what it waits for. */
   deadline(node: number, atNs: VirtualNs): void {
     const life = this.mutable(node);
@@ -172,17 +178,18 @@ export class NodeLives {
     if (this.host.network.stack(node).isReady(life.wait.interests)) this.wake(node, 'ready', atNs);
   }
 
-  /** Power loss; false if the node did not run. */
+  /** Power loss, also after the program has ended; false if the machine is not on. */
   crash(node: number, atNs: VirtualNs): boolean {
     const { names, network, decisions } = this.host;
     const life = this.mutable(node);
-    if (!isAlive(life.status)) return false;
+    if (!network.isUp(node)) return false;
+    const ran = isAlive(life.status);
     this.stop(node, life, atNs);
-    this.host.consoles.close(node, life.localNs);
+    if (ran) this.host.consoles.close(node, life.localNs);
     network.setUp(node, false);
     const stream = decisions.stream(`node/${names[node] ?? ''}/disk/crash`);
     this.files(node).crash((arity) => decisions.decide(stream, atNs, arity), atNs);
-    this.host.push({ kind: 'stop', node });
+    if (ran) this.host.push({ kind: 'stop', node });
     this.tell(this.kinds.crash, 'crash', 'crash', { node, atNs, input: life.lives });
     return true;
   }

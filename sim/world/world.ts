@@ -8,7 +8,7 @@ import { EventQueue, type QueuedEvent, type QueueState } from '../kernel/queue.t
 import { digest32 } from '../kernel/rolling-digest.ts';
 import { formatTime, type VirtualNs } from '../kernel/units.ts';
 import { encodeUtf8 } from '../kernel/utf8.ts';
-import { Network, type NetworkEvent } from '../network/network.ts';
+import { Network } from '../network/network.ts';
 import type { ActionDef, GuestDef, NodeDef, ScenarioDef } from '../plan/scenario.ts';
 import { PropertyChecker, type CheckerState, type PropertyResult } from '../property/checker.ts';
 import type { FileSystem } from '../storage/file-system.ts';
@@ -20,24 +20,13 @@ import { NodeDisks } from './node-disks.ts';
 import { NodePort } from './node-port.ts';
 import { NoteList } from './notes.ts';
 import { Scheduling } from './scheduling.ts';
-import { PLAN_PHASES, type PlanPhase } from './plan-actions.ts';
+import { PLAN_PHASES } from './plan-actions.ts';
 import type { IdleEvent } from './plan-report.ts';
 import { PlanRunner, type PlanState } from './plan-runner.ts';
 import { makePlanTarget } from './plan-target.ts';
 import type { EndReason, Step } from './step.ts';
 import type { Note } from './timeline.ts';
-
-type WorldEvent =
-  | { readonly kind: 'network'; readonly event: NetworkEvent }
-  | { readonly kind: 'deadline' }
-  | { readonly kind: 'start' }
-  | {
-      readonly kind: 'plan';
-      readonly index: number;
-      readonly phase: PlanPhase;
-      /** The node that a lift is about. */
-      readonly node?: number;
-    };
+import { canLapse, type WorldEvent } from './world-event.ts';
 
 export interface WorldOptions {
   readonly scenario: ScenarioDef;
@@ -403,8 +392,27 @@ export class World {
     return plan;
   }
 
+  /**
+   * Takes out what waits for nothing any more, such as a timer that was stopped, before its time:
+   * nobody runs who could take it up again, and a world in which nothing else waits is quiet now.
+   */
+  private dropVoid(): void {
+    for (;;) {
+      const payload = this.queue.peekPayload();
+      if (payload === undefined || !canLapse(payload)) return;
+      const { atNs, consumer } = this.queue.peek();
+      const isVoid =
+        payload.kind === 'network'
+          ? this.network.isVoid(payload.event, atNs)
+          : this.lives.isVoid(consumer, atNs);
+      if (!isVoid) return;
+      this.dispatch(this.queue.pop());
+    }
+  }
+
   /** The reason to end now, or null. */
   private endDue(): EndReason | null {
+    if (this.lives.firstRunnable() < 0) this.dropVoid();
     const { until, limits } = this.scenario.plan;
     if (until === 'property' && (this.checker.failed || this.checker.settled)) return 'property';
     if (until === 'stopped' && this.lives.allStopped) return 'stopped';
@@ -456,7 +464,7 @@ export class World {
   }
 
   private handle(queued: QueuedEvent<WorldEvent>): void {
-    const { atNs, consumer, payload } = queued;
+    const { atNs, consumer } = queued;
     if (consumer >= 0 && atNs < this.life(consumer).observedNs) {
       throw new SimError({
         code: 'crash/late-delivery',
@@ -467,6 +475,10 @@ export class World {
     }
     this.now = Math.max(this.now, atNs);
     this.actingNs = atNs;
+    this.dispatch(queued);
+  }
+
+  private dispatch({ atNs, consumer, payload }: QueuedEvent<WorldEvent>): void {
     switch (payload.kind) {
       case 'network':
         this.network.handle(payload.event, atNs);
