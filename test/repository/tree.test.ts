@@ -14,11 +14,12 @@ const text = new Map(sources.map((path) => [path, readFileSync(path, 'utf8')]));
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   sim: [],
   wasm: ['sim'],
+  bridge: ['sim'],
   scenarios: ['sim'],
   guests: ['sim'],
-  cli: ['sim', 'wasm', 'scenarios', 'guests'],
-  bench: ['sim', 'wasm', 'scenarios', 'guests', 'cli'],
-  test: ['sim', 'wasm', 'scenarios', 'guests', 'cli', 'bench'],
+  cli: ['sim', 'wasm', 'bridge', 'scenarios', 'guests'],
+  bench: ['sim', 'wasm', 'bridge', 'scenarios', 'guests', 'cli'],
+  test: ['sim', 'wasm', 'bridge', 'scenarios', 'guests', 'cli', 'bench'],
 };
 
 function imports(path: string): string[] {

@@ -1,0 +1,13 @@
+/** Full machines under QEMU. Other folders import it through here. */
+export * from './qmp-client.ts';
+export type {
+  QmpAnswer,
+  QmpArguments,
+  QmpCommandName,
+  QmpEvent,
+  QmpEventName,
+  QmpKnownEvent,
+  QmpOtherEvent,
+  QmpOutOfBandName,
+  QmpVersion,
+} from './qmp/schema.ts';
