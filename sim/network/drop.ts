@@ -30,4 +30,16 @@ export const DROP = {
   TOO_BIG: 14,
   /** Its checksum did not fit when it arrived. */
   CHECKSUM: 15,
+  /** A machine's frame, or a header in it, says another length than it has. */
+  FRAME_LENGTH: 32,
+  /** A machine's frame carries what nobody here speaks. */
+  FRAME_PROTOCOL: 33,
+  /** A header in a machine's frame contradicts itself. */
+  FRAME_HEADER: 34,
+  /** A machine's frame comes from, or goes to, an address that is not its own, or nobody's. */
+  FRAME_ADDRESS: 35,
+  /** A machine's frame is for a group of stations: the world carries none. */
+  FRAME_GROUP: 36,
+  /** Fragments of a packet contradict each other, or are too many. */
+  FRAME_FRAGMENT: 37,
 } as const;

@@ -3,7 +3,7 @@ import type { Stream } from '../kernel/stream.ts';
 import { MILLION, NS_PER_S, type Millionths, type VirtualNs } from '../kernel/units.ts';
 import type { LinkFaultsDef } from '../plan/faults.ts';
 import { DROP } from './drop.ts';
-import { headerBytes, PROTOCOL_TCP, type Packet } from './packet.ts';
+import { headerBytes, PROTOCOL_ETHERNET, PROTOCOL_TCP, type Packet } from './packet.ts';
 
 /** Names of the streams of a link's decisions, after `link/<from>/<to>/`. */
 export const LINK_STREAMS = [
@@ -62,8 +62,9 @@ export function piecesOf(packet: Packet, mtu: LinkFaultsDef['mtu']): number {
   if (mtu === undefined) return 1;
   const carried = packet.payload.length + headerBytes(packet.protocol) - IP_HEADER_BYTES;
   if (carried + IP_HEADER_BYTES <= mtu.bytes) return 1;
-  // TCP never lets its segments be fragmented (RFC 1191).
-  if (mtu.oversize === 'drop' || packet.protocol === PROTOCOL_TCP) return 0;
+  // TCP never lets its segments be fragmented (RFC 1191); a machine's pieces are frames already.
+  const whole = packet.protocol === PROTOCOL_TCP || packet.protocol === PROTOCOL_ETHERNET;
+  if (mtu.oversize === 'drop' || whole) return 0;
   const each = Math.floor((mtu.bytes - IP_HEADER_BYTES) / 8) * 8;
   return Math.ceil(carried / each);
 }

@@ -4,7 +4,7 @@ import { ARITY_MAX, type Decisions } from '../kernel/decision.ts';
 import { mix32 } from '../kernel/draw.ts';
 import { SimError } from '../kernel/errors.ts';
 import type { EventKind, EventLog } from '../kernel/event-log.ts';
-import { RollingDigest } from '../kernel/rolling-digest.ts';
+import { digest32, RollingDigest } from '../kernel/rolling-digest.ts';
 import { readBoolean, readInteger, readList, readRecord } from '../kernel/shape.ts';
 import { formatSpan, VIRTUAL_NS_MAX, type VirtualNs } from '../kernel/units.ts';
 import { LINK_FLOOR_NS, type LinkDef } from '../plan/scenario.ts';
@@ -18,10 +18,17 @@ import {
   type Degradation,
   type LinkState,
 } from './link.ts';
-import { flipBit } from './link-faults.ts';
+import { damage, payloadBits } from './frame-damage.ts';
+import { hostAnswer, MachineWire, type MachineWireNetwork } from './machine-wire.ts';
 import { NameTable } from './name-table.ts';
 import { NodeWire, type WireNetwork } from './node-wire.ts';
-import { packetDigest, type Draft, type NetworkEvent, type Packet } from './packet.ts';
+import {
+  packetDigest,
+  PROTOCOL_ETHERNET,
+  type Draft,
+  type NetworkEvent,
+  type Packet,
+} from './packet.ts';
 import { SocketStack } from './socket-stack.ts';
 
 export type { NetworkEvent } from './packet.ts';
@@ -39,6 +46,8 @@ export interface NetworkHost {
   ) => void;
   /** The local time of the guest that runs, or the world's time when none does. */
   nowNs(): VirtualNs;
+  /** A frame reaches a machine. Needed where there are machines. */
+  readonly frameArrives?: (node: number, frame: Uint8Array, atNs: VirtualNs) => void;
 }
 
 export interface NetworkOptions {
@@ -48,6 +57,8 @@ export interface NetworkOptions {
   readonly host: NetworkHost;
   /** Further names, each for one node or several. */
   readonly aliases?: ReadonlyMap<string, readonly number[]>;
+  /** The nodes that are machines: their own stacks speak in frames. */
+  readonly machines?: ReadonlySet<number>;
 }
 
 /** A directed pair of nodes. */
@@ -79,21 +90,27 @@ interface NetworkState {
   readonly inFlight: number;
   readonly links: readonly LinkState[];
   readonly stacks: readonly unknown[];
+  /** In order of their nodes; absent without machines. */
+  readonly machines?: readonly unknown[];
 }
 
-const readState = readRecord<NetworkState>({
-  version: readInteger(STATE_VERSION, STATE_VERSION),
-  up: readList(readBoolean, NETWORK_NODES_MAX),
-  inFlight: readInteger(0, PACKETS_IN_FLIGHT_MAX),
-  links: readList(readLinkState, Number.MAX_SAFE_INTEGER),
-  stacks: readList((value) => value, NETWORK_NODES_MAX),
-});
+const readState = readRecord<NetworkState>(
+  {
+    version: readInteger(STATE_VERSION, STATE_VERSION),
+    up: readList(readBoolean, NETWORK_NODES_MAX),
+    inFlight: readInteger(0, PACKETS_IN_FLIGHT_MAX),
+    links: readList(readLinkState, Number.MAX_SAFE_INTEGER),
+    stacks: readList((value) => value, NETWORK_NODES_MAX),
+    machines: readList((value) => value, NETWORK_NODES_MAX),
+  },
+  ['machines'],
+);
 
 /**
  * The network of a world: nodes with their sockets, and directed links between them. All of it is
  * modelled, in virtual time (CR-88); whatever could be otherwise is a decision of the link's own.
  */
-export class Network implements WireNetwork {
+export class Network implements WireNetwork, MachineWireNetwork {
   private readonly host: NetworkHost;
   private readonly names: NameTable;
   private readonly stacks: readonly SocketStack[];
@@ -102,6 +119,7 @@ export class Network implements WireNetwork {
   private readonly linkList: readonly Link[];
   private readonly lookaheads: readonly VirtualNs[];
   private readonly up: boolean[];
+  private readonly machines: ReadonlyMap<number, MachineWire>;
   private inFlight = 0;
   private readonly sendKind: EventKind;
   private readonly deliverKind: EventKind;
@@ -115,6 +133,8 @@ export class Network implements WireNetwork {
     this.names = new NameTable(nodeNames, options.aliases ?? new Map());
     this.stacks = nodeNames.map((_, node) => new SocketStack(new NodeWire(this, node)));
     this.up = nodeNames.map(() => false);
+    const machines = [...(options.machines ?? [])].sort((a, b) => a - b);
+    this.machines = new Map(machines.map((node) => [node, new MachineWire(this, node)]));
     this.links = makeLinks(nodeNames, links);
     this.linkList = this.links.flatMap((row) => row.filter((link) => link !== undefined));
     this.lookaheads = leastInto(nodeNames.length, links);
@@ -149,7 +169,21 @@ export class Network implements WireNetwork {
   /** Switches a node on, or off as by power loss. Nodes begin switched off. */
   setUp(node: number, up: boolean): void {
     this.up[node] = up;
-    if (!up) this.stack(node).reset();
+    if (up) return;
+    this.stack(node).reset();
+    this.machines.get(node)?.reset();
+  }
+
+  /** A machine has sent a frame (CR-88); what cannot be carried is dropped with its reason. */
+  sendFrame(node: number, frame: Uint8Array): void {
+    const wire = this.machines.get(node);
+    assert(wire !== undefined, 'a machine sends frames');
+    const { events } = this.host;
+    const nowNs = this.nowNs();
+    const digest = digest32(frame);
+    events.append(events.kind('net/frame'), node, nowNs, digest, frame.length);
+    const reason = wire.send(frame, nowNs);
+    if (reason !== 0) events.append(this.dropKind, node, nowNs, digest, reason);
   }
 
   /**
@@ -266,6 +300,10 @@ export class Network implements WireNetwork {
     return nodeOfAddress(address, this.stacks.length);
   }
 
+  isMachine(node: number): boolean {
+    return this.machines.has(node);
+  }
+
   hasRoute(from: number, to: number): boolean {
     return this.links[from]?.[to] !== undefined;
   }
@@ -308,13 +346,14 @@ export class Network implements WireNetwork {
       inFlight: this.inFlight,
       links: this.linkList.map((link) => link.capture()).filter((link) => link !== null),
       stacks: this.stacks.map((stack) => stack.capture()),
+      ...(this.machines.size === 0 ? {} : { machines: this.captureMachines() }),
     };
     return state;
   }
 
   /** Takes what `capture` gave; anything else is refused (`bundle/shape`). */
   restore(state: unknown): void {
-    const { up, inFlight, links, stacks } = readState(state, 'network');
+    const { up, inFlight, links, stacks, machines = [] } = readState(state, 'network');
     if (up.length !== this.up.length || stacks.length !== this.up.length) {
       throw new SimError({
         code: 'bundle/shape',
@@ -327,6 +366,7 @@ export class Network implements WireNetwork {
     for (const link of this.linkList) link.restore(null);
     for (const saved of links) this.links[saved.from]?.[saved.to]?.restore(saved);
     this.stacks.forEach((stack, node) => stack.restore(stacks[node]));
+    [...this.machines.values()].forEach((machine, place) => machine.restore(machines[place]));
   }
 
   /** A digest of all of the state as 16 hexadecimal digits. */
@@ -334,6 +374,10 @@ export class Network implements WireNetwork {
     const digest = new RollingDigest();
     digest.update(encodeCanonical(this.capture()));
     return digest.hex();
+  }
+
+  private captureMachines(): readonly unknown[] {
+    return [...this.machines.values()].map((machine) => machine.capture());
   }
 
   /** The links of these pairs, as far as there are any between two nodes. */
@@ -369,7 +413,7 @@ export class Network implements WireNetwork {
     const { corrupt = 0, corruptUndetected = 0, reorder, duplicate } = link.faults;
     const own = link.decisions;
     let sent = packet;
-    const bits = packet.payload.length * 8;
+    const bits = corruptUndetected === 0 ? 0 : payloadBits(packet);
     if (bits > 0 && own.chance(decisions, 'corrupt-undetected', nowNs, corruptUndetected)) {
       sent = this.flip(packet, own.choose(decisions, 'corrupt-bit', nowNs, bits), nowNs);
     }
@@ -388,7 +432,7 @@ export class Network implements WireNetwork {
 
   private flip(packet: Packet, bit: number, nowNs: VirtualNs): Packet {
     const { events } = this.host;
-    const flipped: Draft = { ...packet, payload: flipBit(packet.payload, bit) };
+    const flipped: Draft = { ...packet, payload: damage(packet, bit) };
     flipped.digest = packetDigest(flipped);
     events.append(events.kind('net/corrupt'), packet.from, nowNs, packet.digest, bit);
     return flipped;
@@ -440,9 +484,26 @@ export class Network implements WireNetwork {
       reason = DROP.CHECKSUM;
     } else {
       events.append(this.deliverKind, to, atNs, digest, trafficResult(from, payload.length));
-      reason = this.stack(to).deliver(packet, atNs);
+      reason = this.deliver(packet, atNs);
     }
     if (reason !== 0) events.append(this.dropKind, to, atNs, digest, reason);
+  }
+
+  /** Gives a packet to its node; returns why that drops it, or 0. */
+  private deliver(packet: Packet, atNs: VirtualNs): number {
+    const { to } = packet;
+    const machine = this.machines.get(to);
+    if (machine !== undefined) {
+      const { frameArrives } = this.host;
+      assert(frameArrives !== undefined, 'a network with machines has somewhere to put frames');
+      for (const frame of machine.framesOf(packet)) frameArrives(to, frame, atNs);
+      return 0;
+    }
+    if (packet.protocol !== PROTOCOL_ETHERNET) return this.stack(to).deliver(packet, atNs);
+    const answer = hostAnswer(packet);
+    if (typeof answer === 'number') return answer;
+    this.transmit(answer, atNs, 0);
+    return 0;
   }
 
   private countInFlight(): void {

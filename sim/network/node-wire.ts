@@ -10,6 +10,8 @@ export interface WireNetwork {
   nodeOf(address: number): number;
   /** Whether a packet can leave `from` for `to`, cut or not. */
   hasRoute(from: number, to: number): boolean;
+  /** Whether the node is a machine with a stack of its own. */
+  isMachine(node: number): boolean;
   /** The largest packet that the link is known to carry; `Infinity` without a limit. */
   mtuBytes(from: number, to: number): number;
   /** Sends a packet; returns its arrival, or `notBeforeNs` if it is lost. */
@@ -77,6 +79,10 @@ export class NodeWire {
   /** The largest packet on the way to a node; `Infinity` without a limit. */
   mtuBytes(to: number): number {
     return this.network.mtuBytes(this.node, to);
+  }
+
+  isMachine(node: number): boolean {
+    return this.network.isMachine(node);
   }
 
   wake(atNs: VirtualNs, event: TimerEvent): void {

@@ -13,12 +13,24 @@ import {
 export const PROTOCOL_ICMP = 1;
 export const PROTOCOL_TCP = 6;
 export const PROTOCOL_UDP = 17;
+/** A machine's whole Ethernet frame, as it is. */
+export const PROTOCOL_ETHERNET = 143;
 
 /** TCP control bits (RFC 9293 section 3.1). */
 export const FLAG_FIN = 1;
 export const FLAG_SYN = 2;
 export const FLAG_RST = 4;
+/** Only on the wire of machines; here everything is pushed. */
+export const FLAG_PSH = 8;
 export const FLAG_ACK = 16;
+
+/** What a TCP segment to or from a machine says besides. */
+export interface WireFields {
+  /** To a machine: how far its window is shifted. */
+  readonly windowShift: number;
+  /** Of a SYN: the largest segment that its sender takes, and its shift or -1 for none. */
+  readonly syn?: { readonly segmentBytes: number; readonly windowShift: number };
+}
 
 /**
  * A packet under way: plain data that nobody changes after it was sent. Sequence numbers count
@@ -48,6 +60,11 @@ export interface Packet {
   readonly cuts: number;
   /** It was damaged on the way, and its checksum tells. */
   readonly damaged?: boolean;
+  /**
+   * A TCP segment to or from a machine. One that comes from there has sequence numbers of 32 bits
+   * and a window that is not shifted yet: its connection turns them into its own.
+   */
+  readonly wire?: WireFields;
 }
 
 /** Reads a packet that a checkpoint holds. */
@@ -69,8 +86,18 @@ export const readPacket: Read<Packet> = readRecord<Packet>(
     digest: readInteger(0, 0xffff_ffff),
     cuts: readInteger(),
     damaged: readBoolean,
+    wire: readRecord<WireFields>(
+      {
+        windowShift: readInteger(0, 14),
+        syn: readRecord<NonNullable<WireFields['syn']>>({
+          segmentBytes: readInteger(0, 65_535),
+          windowShift: readInteger(-1, 14),
+        }),
+      },
+      ['syn'],
+    ),
   },
-  ['damaged'],
+  ['damaged', 'wire'],
 );
 
 /** A packet that is being made: the network fills in the last two fields when it takes it. */
@@ -89,8 +116,12 @@ export interface TimerEvent {
 /** What the network has the world's queue keep: plain data. */
 export type NetworkEvent = Packet | TimerEvent;
 
-/** Header bytes: 20 of IPv4 and 20 of TCP, or 8 of UDP or ICMP. */
+/**
+ * Bytes that an IPv4 packet has besides the payload: 20 of IPv4 and 20 of TCP, or 8 of UDP or ICMP.
+ * A frame has its own, and 14 before them that links do not count.
+ */
 export function headerBytes(protocol: number): number {
+  if (protocol === PROTOCOL_ETHERNET) return -14;
   return protocol === PROTOCOL_TCP ? 40 : 28;
 }
 

@@ -1,3 +1,4 @@
+import type { MachineTerms } from './machine-segment.ts';
 import { NS_PER_MS, NS_PER_S, type VirtualNs } from '../kernel/units.ts';
 
 /**
@@ -104,6 +105,8 @@ export interface TcpBlock {
   duplicates: number;
   recover: number;
   recovering: boolean;
+  /** What a connection to a machine has agreed on; absent of others. */
+  machine?: MachineTerms;
 }
 
 export function newBlock(): TcpBlock {

@@ -1,5 +1,6 @@
 import { ERRNO } from '../kernel/errno.ts';
 import { advanceCongestion, duplicateCongestion, startCongestion } from './congestion.ts';
+import { termsOf } from './machine-segment.ts';
 import { FLAG_ACK, FLAG_FIN, FLAG_RST, FLAG_SYN, type Packet } from './packet.ts';
 import { ACKNOWLEDGE_DELAY_NS, type TcpBlock } from './tcp-block.ts';
 import {
@@ -81,6 +82,11 @@ export function acceptSyn(socket: TcpSocket, packet: Packet): void {
   block.initialReceive = packet.sequence;
   block.receiveNext = packet.sequence + 1;
   block.receiveEdge = block.receiveNext;
+  const terms = termsOf(packet);
+  if (terms !== null) {
+    block.machine = terms;
+    block.segmentBytes = Math.min(block.segmentBytes, terms.segmentBytes);
+  }
   socket.receiveQueue.reset(block.receiveNext);
 }
 

@@ -8,6 +8,7 @@ import {
   type Read,
 } from '../kernel/shape.ts';
 import type { ByteQueueState, Meter } from './byte-queue.ts';
+import type { MachineTerms } from './machine-segment.ts';
 import { PIECES_MAX, type Piece } from './reassembly.ts';
 import { readOptions, type OptionValues } from './socket-options.ts';
 import { NODE_BUFFER_BYTES_MAX, SOCKETS_MAX, type SocketId } from './socket-types.ts';
@@ -52,13 +53,23 @@ const readQueue = readRecord<ByteQueueState>({
   bytes: readBytes(NODE_BUFFER_BYTES_MAX),
 });
 const readTimer = readRecord<TimerState>({ atNs: readInteger(-1), queuedNs: readInteger(-1) });
+const readTerms = readRecord<MachineTerms>({
+  segmentBytes: readInteger(1, 0xffff),
+  peerShift: readInteger(0, 14),
+  ownShift: readInteger(0, 14),
+  scales: readBoolean,
+});
 const readBlock = readRecord<TcpBlock>(
-  Object.fromEntries(
-    Object.entries(newBlock()).map(([name, value]) => {
-      if (typeof value === 'number') return [name, readInteger(-1)];
-      return [name, typeof value === 'boolean' ? readBoolean : readWord(TCP_STATES)];
-    }),
-  ) as { [Field in keyof TcpBlock]: Read<TcpBlock[Field]> },
+  {
+    ...(Object.fromEntries(
+      Object.entries(newBlock()).map(([name, value]) => {
+        if (typeof value === 'number') return [name, readInteger(-1)];
+        return [name, typeof value === 'boolean' ? readBoolean : readWord(TCP_STATES)];
+      }),
+    ) as { [Field in keyof Required<TcpBlock>]: Read<Required<TcpBlock>[Field]> }),
+    machine: readTerms,
+  },
+  ['machine'],
 );
 
 const readSocket = readRecord<TcpSocketState>({

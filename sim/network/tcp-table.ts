@@ -27,6 +27,7 @@ import {
 } from './tcp-block.ts';
 import { letGo, reset } from './tcp-calls.ts';
 import { acceptSyn, segmentArrives } from './tcp-input.ts';
+import { nearOf, toldWindow, UNTOLD_TERMS, unwrapped, wireFields } from './machine-segment.ts';
 import { NO_BYTES, sendAcknowledgement, sendSyn } from './tcp-output.ts';
 import { retransmitRunsOut } from './tcp-retransmit.ts';
 import { TcpSocket, type TcpHost } from './tcp-socket.ts';
@@ -139,6 +140,7 @@ export class TcpTable implements TcpHost {
     const key = keyOf(fresh);
     if (this.connections.has(key)) return -ERRNO.ADDRNOTAVAIL;
     this.timeWaits.delete(key);
+    if (this.wire.isMachine(route.node)) fresh.machine = UNTOLD_TERMS;
     socket.block = fresh;
     this.begin(socket, 'syn-sent');
     return -ERRNO.INPROGRESS;
@@ -197,7 +199,8 @@ export class TcpTable implements TcpHost {
     const key = keyOfPacket(packet);
     const connection = this.connections.get(key);
     if (connection !== undefined) {
-      return segmentArrives(this, connection, packet) ? DROP.BUFFER : 0;
+      const segment = unwrapped(packet, nearOf(connection.block, packet));
+      return segmentArrives(this, connection, segment) ? DROP.BUFFER : 0;
     }
     const timeWait = this.timeWaits.get(key);
     if (timeWait !== undefined && !this.reopens(timeWait, packet)) return 0;
@@ -241,10 +244,11 @@ export class TcpTable implements TcpHost {
         flags,
         sequence,
         acknowledgement: (flags & FLAG_ACK) === 0 ? 0 : block.receiveNext,
-        window: Math.max(0, block.receiveEdge - block.receiveNext),
+        window: toldWindow(block, flags),
         payload,
         digest: 0,
         cuts: 0,
+        ...wireFields(block, flags),
       },
       block.arrivalNs,
     );
@@ -322,7 +326,8 @@ export class TcpTable implements TcpHost {
     const loopback = block.remoteNode === this.wire.node;
     block.state = state;
     const carriedBytes = this.wire.mtuBytes(block.remoteNode) - headerBytes(PROTOCOL_TCP);
-    block.segmentBytes = loopback ? LOOPBACK_SEGMENT_BYTES : Math.min(SEGMENT_BYTES, carriedBytes);
+    const plainBytes = loopback ? LOOPBACK_SEGMENT_BYTES : Math.min(SEGMENT_BYTES, carriedBytes);
+    block.segmentBytes = Math.min(plainBytes, block.machine?.segmentBytes ?? plainBytes);
     // A clock of microseconds (RFC 9293 section 3.4.1 has four): later connections begin higher.
     block.initialSend = Math.trunc(nowNs / NS_PER_US) + 1;
     block.sendUnacknowledged = block.initialSend;
@@ -358,16 +363,19 @@ export class TcpTable implements TcpHost {
    * A segment arrives in TIME-WAIT. A newer SYN opens the connection anew (RFC 9293 section
    * 3.10.7.4); a repeated FIN is acknowledged again; resets are ignored (RFC 1337).
    */
-  private reopens(timeWait: TimeWait, packet: Packet): boolean {
+  private reopens(timeWait: TimeWait, arrived: Packet): boolean {
+    const { initialReceive, receiveNext, sendNext } = timeWait;
+    const near = { sequence: receiveNext, acknowledgement: sendNext, peerShift: 0 };
+    const packet = unwrapped(arrived, near);
     const { flags } = packet;
     if ((flags & FLAG_RST) !== 0) return false;
     const syn = (flags & (FLAG_SYN | FLAG_ACK)) === FLAG_SYN;
-    if (syn && packet.sequence > timeWait.initialReceive) {
+    if (syn && packet.sequence > initialReceive) {
       this.timeWaits.delete(timeWait.key);
       return true;
     }
     if (packet.payload.length > 0 || (flags & (FLAG_FIN | FLAG_SYN)) !== 0) {
-      this.answer(packet, FLAG_ACK, timeWait.sendNext, timeWait.receiveNext);
+      this.answer(packet, FLAG_ACK, sendNext, receiveNext);
     }
     return false;
   }

@@ -32,9 +32,15 @@ export function mesh(count: number, values: Partial<LinkDef> = {}): LinkDef[] {
   });
 }
 
+/** The sockets of nodes, and the time. */
+export interface NetStacks {
+  readonly nowNs: number;
+  stack(node: number): SocketStack;
+}
+
 /** Something that acts on sockets whenever anything has happened; its state is plain data. */
 export interface NetProgram {
-  act(loop: NetLoop): void;
+  act(loop: NetStacks): void;
   capture(): unknown;
   restore(state: unknown): void;
 }
@@ -45,6 +51,8 @@ export interface NetLoopOptions {
   readonly seed?: number;
   readonly aliases?: ReadonlyMap<string, readonly number[]>;
   readonly programs?: readonly NetProgram[];
+  readonly machines?: ReadonlySet<number>;
+  readonly frameArrives?: (node: number, frame: Uint8Array, atNs: number) => void;
 }
 
 export interface NetLoopState {
@@ -57,7 +65,7 @@ export interface NetLoopState {
 }
 
 /** The least world that a network needs: the real queue, decisions and logs, and no guests. */
-export class NetLoop {
+export class NetLoop implements NetStacks {
   readonly network: Network;
   readonly decisions: Decisions;
   readonly events: EventLog;
@@ -76,7 +84,9 @@ export class NetLoop {
       nodeNames: options.nodes,
       links: options.links,
       aliases: options.aliases ?? new Map(),
+      machines: options.machines ?? new Set(),
       host: {
+        ...(options.frameArrives === undefined ? {} : { frameArrives: options.frameArrives }),
         decisions: this.decisions,
         events: this.events,
         schedule: (atNs, consumer, producer, event) => {

@@ -1,5 +1,5 @@
 import { ERRNO, mix32 } from '../../sim/index.ts';
-import type { NetLoop, NetProgram } from './net-loop.ts';
+import type { NetProgram, NetStacks } from './net-loop.ts';
 
 const TABLE_BYTES = 1 << 18;
 const TABLE = Uint8Array.from({ length: TABLE_BYTES }, (_, place) => mix32(place) & 255);
@@ -44,7 +44,7 @@ export class EchoServer implements NetProgram {
     this.port = port;
   }
 
-  act(loop: NetLoop): void {
+  act(loop: NetStacks): void {
     const stack = loop.stack(this.node);
     const { state } = this;
     if (state.listener === 0) {
@@ -63,7 +63,7 @@ export class EchoServer implements NetProgram {
   }
 
   /** True when the connection is over. */
-  private serve(loop: NetLoop, connection: EchoState['connections'][number]): boolean {
+  private serve(loop: NetStacks, connection: EchoState['connections'][number]): boolean {
     const stack = loop.stack(this.node);
     for (;;) {
       if (connection.held.length > 0) {
@@ -84,7 +84,7 @@ export class EchoServer implements NetProgram {
     }
   }
 
-  private fail(loop: NetLoop, socket: number, error: number): true {
+  private fail(loop: NetStacks, socket: number, error: number): true {
     this.errors.push(-error);
     loop.stack(this.node).close(socket);
     return true;
@@ -140,7 +140,7 @@ export class TransferClient implements NetProgram {
     this.plan = plan;
   }
 
-  act(loop: NetLoop): void {
+  act(loop: NetStacks): void {
     const { state, plan } = this;
     const stack = loop.stack(plan.node);
     if (state.phase === 'idle' && loop.nowNs >= (plan.atNs ?? 0)) {
@@ -160,7 +160,7 @@ export class TransferClient implements NetProgram {
     }
   }
 
-  private write(loop: NetLoop): void {
+  private write(loop: NetStacks): void {
     const { state, plan } = this;
     const stack = loop.stack(plan.node);
     while (state.sent < plan.bytes) {
@@ -173,7 +173,7 @@ export class TransferClient implements NetProgram {
     }
   }
 
-  private read(loop: NetLoop): void {
+  private read(loop: NetStacks): void {
     const { state, plan, buffer } = this;
     const stack = loop.stack(plan.node);
     while (state.phase === 'open') {
@@ -185,7 +185,7 @@ export class TransferClient implements NetProgram {
     }
   }
 
-  private end(loop: NetLoop, error: number): void {
+  private end(loop: NetStacks, error: number): void {
     this.state.error = error;
     this.state.phase = 'done';
     loop.stack(this.plan.node).close(this.state.socket);
