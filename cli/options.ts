@@ -68,6 +68,13 @@ const BUNDLE = {
   help: 'a bundle that `sim run` wrote',
 } as const;
 
+const SPEC = {
+  name: 'spec',
+  required: true,
+  completes: 'file',
+  help: 'a suite: a file *.sim.ts',
+} as const;
+
 const SAVEPOINT = {
   name: 'savepoint',
   required: true,
@@ -114,6 +121,24 @@ export const COMMANDS = {
       dry: { kind: 'flag', help: 'check the scenario and print its ids, but do not run it' },
     },
     examples: ['sim run', 'sim run raft --seed 7', 'sim run cluster.toml --runs 1000 --jobs 4'],
+  },
+  plan: {
+    summary: 'say what a suite will run, what it costs and what no fault covers',
+    arguments: [SPEC],
+    options: {
+      coverage: { kind: 'flag', help: 'show which dependencies of services a fault hits' },
+      suggest: { kind: 'flag', help: 'write a stub for each dependency that no fault hits' },
+      strategy: { kind: 'text', value: 'name', help: 'how stubs are found (rules)' },
+      strictCoverage: { kind: 'flag', help: 'exit 1 where a dependency has no fault test' },
+      checkCost: { kind: 'flag', help: 'exit 2 where there are more than --max-instances' },
+      maxInstances: { kind: 'integer', value: 'n', help: 'the most leaves that a plan may have' },
+      dot: { kind: 'flag', help: 'write the plan as a graph for Graphviz' },
+    },
+    examples: [
+      'sim plan checkout.sim.ts',
+      'sim plan checkout.sim.ts --coverage --suggest',
+      'sim plan checkout.sim.ts --check-cost --max-instances 500',
+    ],
   },
   verify: {
     summary: 'run in several processes under hostile hosts and compare',

@@ -24,6 +24,7 @@ export class Output {
   /** As errors: text for people, unless somebody asked for records. */
   private readonly warnsInText: boolean;
   private readonly records: OutputRecord[] = [];
+  private whole: Readonly<Record<string, unknown>> | null = null;
 
   constructor(host: OutputHost, globals: Pick<GlobalOptions, 'format' | 'quiet' | 'verbose'>) {
     this.host = host;
@@ -56,6 +57,17 @@ export class Output {
     else if (this.format === 'json') this.records.push(record);
   }
 
+  /** A document that is the whole result: on one line, or alone where the format is `json`. */
+  document(document: Readonly<Record<string, unknown>>, type: string): void {
+    if (this.format === 'json') this.whole = document;
+    else this.record({ type, ...document });
+  }
+
+  /** Text that is the result whatever the format, for another program. */
+  text(text: string): void {
+    this.host.stdout.write(`${text}\n`);
+  }
+
   /** Something that is not the result but worth knowing. */
   warn(line: string): void {
     if (this.warnsInText) this.host.stderr.write(`warning: ${line}\n`);
@@ -65,7 +77,11 @@ export class Output {
   /** Ends the output: the one JSON document, where that is the format. */
   end(command: string): void {
     if (this.format !== 'json') return;
-    const document = { schema_version: OUTPUT_VERSION, command, records: this.records };
+    const document = this.whole ?? {
+      schema_version: OUTPUT_VERSION,
+      command,
+      records: this.records,
+    };
     this.host.stdout.write(`${JSON.stringify(document, jsonValue, 2)}\n`);
   }
 }

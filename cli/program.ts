@@ -25,6 +25,7 @@ export type Run<Name extends CommandName> = (
 /** Each command's code is loaded only when it runs. */
 const LOADERS: { readonly [Name in CommandName]: () => Promise<{ readonly run: Run<Name> }> } = {
   run: () => import('./commands/run.ts'),
+  plan: () => import('./commands/plan.ts'),
   verify: () => import('./commands/verify.ts'),
   replay: () => import('./commands/replay.ts'),
   save: () => import('./commands/save.ts'),

@@ -19,3 +19,7 @@ export { loadScenarioBytes, loadScenarioText } from './load.ts';
 export { packageRoot } from './package-root.ts';
 export { scenarioSchema, type ScenarioText } from './schema.ts';
 export { didYouMean } from './suggest.ts';
+
+/** Reading specs of suites: apart, because it loads the compiler that parses them. */
+export const openSpecs = (): Promise<typeof import('./spec/index.ts')> => import('./spec/index.ts');
+export type { SpecModel } from './spec/spec-model.ts';

@@ -1,0 +1,67 @@
+import {
+  countPlan,
+  planDocument,
+  SimError,
+  suggestFaults,
+  type PlanTree,
+} from '../../sim/index.ts';
+import { openSpecs } from '../../scenarios/index.ts';
+import type { Context } from '../context.ts';
+import type { OptionsOf } from '../options.ts';
+import { planDot } from '../plan/plan-dot.ts';
+import { coverageLines, planLines } from '../plan/plan-text.ts';
+import { readSpec } from '../plan/read-spec.ts';
+
+/** `sim plan`: what a suite will run, what it costs and what it leaves out. Runs nothing (FB-1). */
+export function run(args: readonly string[], options: OptionsOf<'plan'>, context: Context): number {
+  checkUsage(options);
+  const plan = makePlan(readSpec(args[0] ?? '', context), context.globals.seed ?? null);
+  const { output } = context;
+  const suggestions = options.suggest ? suggestFaults(plan) : null;
+  if (options.dot) output.text(planDot(plan));
+  else {
+    output.document(planDocument(plan), 'plan');
+    for (const line of planLines(plan)) output.say(line);
+    if (options.coverage || options.suggest || options.strictCoverage) {
+      output.say('');
+      for (const line of coverageLines(plan)) output.say(line);
+    }
+    if (options.suggest) {
+      output.say('');
+      output.say(suggestions ?? 'nothing to suggest: every edge has a fault test');
+    }
+  }
+  return gate(plan, options, context);
+}
+
+/** The gates of a commit: 2 for a plan that costs more than was allowed, 1 for open edges. */
+function gate(plan: PlanTree, options: OptionsOf<'plan'>, { host }: Context): number {
+  const { instances, estimated } = countPlan(plan);
+  if (options.checkCost && instances > (options.maxInstances ?? 0)) {
+    const has = `${estimated ? 'at least ' : ''}${instances}`;
+    const most = `--max-instances=${options.maxInstances}`;
+    host.stderr.write(`cost gate: plan has ${has} instances; ${most} exceeded\n`);
+    return 2;
+  }
+  const open = plan.edges.some(({ faultTests }) => faultTests.length === 0);
+  return options.strictCoverage && open ? 1 : 0;
+}
+
+function checkUsage({ checkCost, maxInstances, strategy }: OptionsOf<'plan'>): void {
+  if (checkCost && maxInstances === undefined) {
+    throw new SimError({
+      code: 'usage/check-cost',
+      message: '--check-cost without --max-instances would always pass',
+      remedy: 'say how many instances may be: --max-instances 500',
+    });
+  }
+  if (strategy === undefined || strategy === 'rules') return;
+  const reserved = strategy === 'llm';
+  throw new SimError({
+    code: 'usage/strategy',
+    message: reserved
+      ? 'strategy "llm" is reserved: a hermetic simulator asks no model'
+      : `strategy "${strategy}" is not recognized (valid: rules; reserved: llm)`,
+    remedy: 'write --strategy rules, or leave it out',
+  });
+}

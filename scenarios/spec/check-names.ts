@@ -1,0 +1,49 @@
+import { didYouMean } from '../suggest.ts';
+import type { SpecModel } from './spec-model.ts';
+import { specError } from './spec-error.ts';
+
+/** Refuses names that stand twice and names that nothing stands behind. */
+export function checkNames(model: SpecModel): void {
+  refuseTwice('service', model.services);
+  refuseTwice('fault assumption', model.assumptions);
+  refuseTwice('test', model.tests);
+  const services = model.services.map(({ name }) => name);
+  for (const { name, dependsOn, place } of model.services) {
+    for (const other of dependsOn) known(other, services, `service "${name}" depends on`, place);
+  }
+  for (const { name, targets, place } of model.assumptions) {
+    for (const target of targets) {
+      for (const end of target.split('->')) {
+        known(end, services, `the target of fault assumption "${name}" is`, place);
+      }
+    }
+  }
+  const scenarios = model.scenarios.map(({ name }) => name);
+  const assumptions = model.assumptions.map(({ name }) => name);
+  for (const { name, scenario, faults, place } of model.tests) {
+    if (scenario !== null) known(scenario, scenarios, `test "${name}" runs`, place);
+    for (const fault of faults) known(fault, assumptions, `test "${name}" has the fault`, place);
+  }
+}
+
+function refuseTwice(
+  what: string,
+  items: readonly { readonly name: string; readonly place: string }[],
+): void {
+  const places = new Map<string, string>();
+  for (const { name, place } of items) {
+    const before = places.get(name);
+    if (before !== undefined) {
+      const message = `the ${what} "${name}" stands twice, first at ${before}`;
+      throw specError('duplicate', message, place, 'give each its own name');
+    }
+    places.set(name, place);
+  }
+}
+
+function known(name: string, names: readonly string[], what: string, place: string): void {
+  if (names.includes(name)) return;
+  const list = names.length === 0 ? 'the spec declares none' : `there are ${names.join(', ')}`;
+  const message = `${what} "${name}", which nothing declares${didYouMean(name, names)}`;
+  throw specError('dangling', message, place, list);
+}
