@@ -1,3 +1,5 @@
+import type * as Specs from './spec/index.ts';
+
 /** Scenarios: their text, their schema, their built-in set. Other folders import from here. */
 export { scenario, ScenarioBuilder } from './builder.ts';
 export {
@@ -21,5 +23,5 @@ export { scenarioSchema, type ScenarioText } from './schema.ts';
 export { didYouMean } from './suggest.ts';
 
 /** Reading specs of suites: apart, because it loads the compiler that parses them. */
-export const openSpecs = (): Promise<typeof import('./spec/index.ts')> => import('./spec/index.ts');
+export const openSpecs = (): Promise<typeof Specs> => import('./spec/index.ts');
 export type { SpecModel } from './spec/spec-model.ts';

@@ -13,9 +13,15 @@ import { coverageLines, planLines } from '../plan/plan-text.ts';
 import { readSpec } from '../plan/read-spec.ts';
 
 /** `sim plan`: what a suite will run, what it costs and what it leaves out. Runs nothing (FB-1). */
-export function run(args: readonly string[], options: OptionsOf<'plan'>, context: Context): number {
+export async function run(
+  args: readonly string[],
+  options: OptionsOf<'plan'>,
+  context: Context,
+): Promise<number> {
   checkUsage(options);
-  const plan = makePlan(readSpec(args[0] ?? '', context), context.globals.seed ?? null);
+  const { makePlan } = await openSpecs();
+  const spec = await readSpec(args[0] ?? '', context);
+  const plan = makePlan(spec, context.globals.seed ?? null);
   const { output } = context;
   const suggestions = options.suggest ? suggestFaults(plan) : null;
   if (options.dot) output.text(planDot(plan));
