@@ -11,3 +11,6 @@ export type {
   QmpOutOfBandName,
   QmpVersion,
 } from './qmp/schema.ts';
+export * from './machine-options.ts';
+export * from './machine-events.ts';
+export * from './machine.ts';

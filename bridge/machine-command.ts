@@ -1,0 +1,67 @@
+import type { MachineOptions } from './machine-options.ts';
+
+/** Descriptor of the channel in QEMU. */
+export const CHANNEL_FD = 3;
+
+/** Where programs of the guest write lines of text: console port 1 (docs/machines.md). */
+const TEXT_PORT = '0x402';
+
+const RTC_BASE = '2024-01-01T00:00:00';
+
+/** q35 without what a simulated machine has no use for; microvm has a clock, no more. */
+const MACHINE: Readonly<Record<MachineOptions['machine'], string>> = {
+  microvm: 'microvm,rtc=on,auto-kernel-cmdline=on',
+  q35: 'q35,usb=off,sata=off,smbus=off,graphics=off,vmport=off',
+};
+
+/** The bus decides the names of devices: microvm has virtio-mmio, q35 has PCI. */
+function deviceName(machine: MachineOptions['machine'], device: 'net' | 'blk-sim'): string {
+  if (machine === 'q35') return `virtio-${device}-pci`;
+  return device === 'net' ? 'virtio-net-device' : 'virtio-blk-sim';
+}
+
+/**
+ * QEMU's arguments. What each is for, and what would go wrong without it, is in docs/machines.md.
+ * `ram` is a file that holds the memory of a checkpoint; the machine maps it privately.
+ */
+export function machineArguments(options: MachineOptions, ram?: string): string[] {
+  const { backend, machine, shift } = options;
+  const memory =
+    ram === undefined
+      ? `memory-backend-ram,id=memory,size=${options.memoryMiB}M`
+      : `memory-backend-file,id=memory,size=${options.memoryMiB}M,share=off,mem-path=${ram}`;
+  const nics = options.nics.length;
+  const argv = [
+    ...backend.firmwareFolders.flatMap((folder) => ['-L', folder]),
+    ...['-M', `${MACHINE[machine]},memory-backend=memory`, '-object', memory],
+    ...['-accel', 'tcg,thread=single', '-cpu', 'qemu64,+rdrand,+rdseed'],
+    ...['-smp', String(options.cpus), '-m', `${options.memoryMiB}M`],
+    ...['-nodefaults', '-no-user-config', '-display', 'none', '-monitor', 'none', '-no-shutdown'],
+    ...['-icount', `shift=${shift},sleep=off`],
+    ...['-rtc', `base=${options.rtcBase ?? RTC_BASE},clock=vm`],
+    ...['-bios', 'qboot.rom', '-kernel', options.kernel, '-append', options.commandLine],
+    ...(options.initrd === undefined ? [] : ['-initrd', options.initrd]),
+    ...(backend.plugin === undefined ? [] : ['-plugin', backend.plugin]),
+    ...['-device', `sim-control,fd=${CHANNEL_FD},seed=${options.seed},nics=${nics}`],
+    ...['-chardev', 'null,id=sim-console-0', '-serial', 'chardev:sim-console-0'],
+    ...['-chardev', 'null,id=sim-console-1'],
+    ...['-device', `isa-debugcon,iobase=${TEXT_PORT},chardev=sim-console-1`],
+  ];
+  options.nics.forEach(({ mac }, port) => {
+    const name = deviceName(machine, 'net');
+    argv.push('-device', `${name},netdev=sim${port},mac=${mac}${busOptions(machine)}`);
+  });
+  options.disks.forEach(({ sectors, readOnly }, index) => {
+    const flags = `read-only=${readOnly === true ? 'on' : 'off'}${busOptions(machine)}`;
+    argv.push(
+      '-device',
+      `${deviceName(machine, 'blk-sim')},index=${index},sectors=${sectors},${flags}`,
+    );
+  });
+  return argv;
+}
+
+/** With ioeventfd a request would reach its device when the host's scheduler says so. */
+function busOptions(machine: MachineOptions['machine']): string {
+  return machine === 'q35' ? ',ioeventfd=off' : '';
+}

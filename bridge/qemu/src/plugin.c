@@ -1,0 +1,161 @@
+/*
+ * The adapter as a plugin that a stock QEMU loads.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Debian's QEMU is built with modules and exports its symbols, so a plugin can reach what modules
+ * reach. What a hook in the source would be is here a replaced class method, or, where there is no
+ * method, a jump written over a function's first bytes. Loading the plugin is simulation mode: vCPUs
+ * exist before devices do.
+ */
+#include "qemu/osdep.h"
+#include <sys/mman.h>
+#include "qemu/error-report.h"
+#include "qemu/guest-random.h"
+#include "qemu/main-loop.h"
+#include "qemu/qemu-plugin.h"
+#include "qemu/rcu.h"
+#include "system/accel-ops.h"
+#include "system/cpu-timers.h"
+#include "system/cpus.h"
+#include "tcg/startup.h"
+#include "accel/tcg/tcg-accel-ops.h"
+#include "exec/cpu-common.h"
+#include "sim.h"
+
+#define PAGE_BYTES 4096ul
+
+QEMU_PLUGIN_EXPORT int qemu_plugin_version = QEMU_PLUGIN_VERSION;
+
+static void (*original_ops_init)(AccelOpsClass *ops);
+static void (*original_kick)(CPUState *cpu);
+
+/* ---- the vCPU thread ---- */
+
+static void *vcpu_thread(void *argument)
+{
+    CPUState *cpu = argument;
+
+    rcu_register_thread();
+    tcg_register_thread();
+    bql_lock();
+    qemu_thread_get_self(cpu->thread);
+    cpu->thread_id = qemu_get_thread_id();
+    cpu->neg.can_do_io = true;
+    cpu_thread_signal_created(cpu);
+    qemu_guest_random_seed_thread_part2(cpu->random_seed);
+    while (first_cpu->stopped) {
+        qemu_cond_wait_bql(first_cpu->halt_cond);
+        CPU_FOREACH(cpu) {
+            current_cpu = cpu;
+            qemu_wait_io_event_common(cpu);
+        }
+    }
+    if (!sim_active()) {
+        error_report("sim: the plugin needs -device sim-control");
+        exit(1);
+    }
+    sim_vcpu_loop();
+}
+
+/* As rr_start_vcpu_thread(): one thread for all vCPUs. */
+static void create_vcpu_thread(CPUState *cpu)
+{
+    static QemuCond *shared_cond;
+    static QemuThread *shared_thread;
+
+    tcg_cpu_init_cflags(cpu, false);
+    if (!shared_thread) {
+        shared_cond = cpu->halt_cond;
+        shared_thread = cpu->thread;
+        qemu_thread_create(cpu->thread, "sim", vcpu_thread, cpu, QEMU_THREAD_JOINABLE);
+        return;
+    }
+    g_free(cpu->thread);
+    qemu_cond_destroy(cpu->halt_cond);
+    g_free(cpu->halt_cond);
+    cpu->thread = shared_thread;
+    cpu->halt_cond = shared_cond;
+    cpu->thread_id = first_cpu->thread_id;
+    cpu->neg.can_do_io = true;
+    cpu->created = true;
+}
+
+/*
+ * A kick brings the instruction count up to date first: what the main thread does next (a bottom
+ * half that the guest has just scheduled) reads the time of the guest's own instruction.
+ */
+static void kick_vcpu_thread(CPUState *ignored)
+{
+    CPUState *cpu;
+
+    if (!sim_active()) {
+        original_kick(ignored);
+        return;
+    }
+    if (current_cpu && current_cpu->running && current_cpu->neg.can_do_io) {
+        icount_update(current_cpu);
+    }
+    CPU_FOREACH(cpu) {
+        cpu_exit(cpu);
+    }
+    sim_wake();
+}
+
+/* Idle vCPUs are no reason for the main thread to move the clock: the loop alone does. */
+static bool never_idle(CPUState *cpu)
+{
+    return !sim_active();
+}
+
+static void ops_init(AccelOpsClass *ops)
+{
+    original_ops_init(ops);
+    original_kick = ops->kick_vcpu_thread;
+    ops->create_vcpu_thread = create_vcpu_thread;
+    ops->kick_vcpu_thread = kick_vcpu_thread;
+    ops->cpu_thread_is_idle = never_idle;
+}
+
+/* ---- functions without a method ---- */
+
+/* mov rax, target; jmp rax */
+static bool redirect(void *function, void *target)
+{
+    uint8_t jump[12] = { 0x48, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xe0 };
+    void *page = (void *)((uintptr_t)function & ~(PAGE_BYTES - 1));
+
+    memcpy(jump + 2, &target, sizeof(target));
+    if (mprotect(page, 2 * PAGE_BYTES, PROT_READ | PROT_WRITE | PROT_EXEC) < 0) {
+        return false;
+    }
+    memcpy(function, jump, sizeof(jump));
+    return mprotect(page, 2 * PAGE_BYTES, PROT_READ | PROT_EXEC) == 0;
+}
+
+/*
+ * Before the controller device exists its seed is not known: what QEMU draws for itself until then
+ * (identifiers of its own that the guest does not see) is constant.
+ */
+static int getrandom_hook(void *data, size_t length, Error **errp)
+{
+    return sim_getrandom(data, length, errp);
+}
+
+QEMU_PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc,
+                                           char **argv)
+{
+    AccelOpsClass *ops = ACCEL_OPS_CLASS(object_class_by_name("tcg-accel-ops"));
+
+    original_ops_init = ops->ops_init;
+    ops->ops_init = ops_init;
+    sim_entropy_seed(0);
+    sim_console_register();
+    sim_control_register();
+    sim_block_register();
+    if (!redirect(qemu_guest_getrandom, getrandom_hook)) {
+        fprintf(stderr, "sim: the host forbids changing a page of code: %s\n", strerror(errno));
+        return -1;
+    }
+    return 0;
+}

@@ -1,0 +1,321 @@
+/*
+ * The loop that runs the guest: one thread, one vCPU at a time, virtual time owned by the
+ * controller.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * It stands in for rr_cpu_thread_fn() of accel/tcg/tcg-accel-ops-rr.c. Everything that can change
+ * the guest's state happens between two instructions, in this thread, in this order: stop requests,
+ * bottom halves, timers that are due, events of the controller that are due. Only then is it asked
+ * whether the limit is reached, so a run that is split at any point does the same things in the
+ * same order as one that is not.
+ */
+#include "qemu/osdep.h"
+#include "qemu/main-loop.h"
+#include "qemu/seqlock.h"
+#include "qemu/timer.h"
+#include "qemu/rcu.h"
+#include "block/aio.h"
+#include "exec/cpu-common.h"
+#include "migration/vmstate.h"
+#include "system/cpu-timers.h"
+#include "system/cpu-timers-internal.h"
+#include "system/cpus.h"
+#include "tcg/startup.h"
+#include "tcg/tcg.h"
+#include "accel/tcg/tcg-accel-ops.h"
+#include "target/i386/cpu.h"
+#include "sim.h"
+
+/* Instructions that a vCPU runs before the next one has its turn. */
+#define SLICE_INSTRUCTIONS 100000
+/* The largest count that icount_decr and icount_extra take in one go. */
+#define DECREMENTER_MAX 0xffff
+
+static struct {
+    bool parked;
+    uint32_t stop_reason;
+    int64_t limit_ns;
+    CPUState *slice_cpu;
+    TCGContext *tcg_context;    /* of the vCPU thread: a forked child goes on with it */
+    uint64_t exits;
+    uint64_t warps;
+} loop = { .parked = true };
+
+/* What a saved machine needs: where round robin stands, and until when the machine is off. */
+static struct SliceState {
+    uint32_t cpu_index;
+    uint64_t left;
+    int64_t hold_until_ns;
+} slice = { .left = SLICE_INSTRUCTIONS };
+
+int64_t sim_now(void)
+{
+    return icount_get();
+}
+
+bool sim_is_parked(void)
+{
+    return loop.parked;
+}
+
+void sim_break(uint32_t reason)
+{
+    loop.limit_ns = 0;
+    loop.stop_reason = reason;
+    if (current_cpu) {
+        cpu_exit(current_cpu);
+    }
+}
+
+void sim_resume(int64_t until_ns)
+{
+    g_assert(loop.parked);
+    loop.stop_reason = SIM_STOP_LIMIT;
+    loop.limit_ns = until_ns;
+    loop.parked = false;
+}
+
+void sim_hold(int64_t until_ns)
+{
+    slice.hold_until_ns = until_ns;
+}
+
+void sim_vcpu_status(SimStatus *status)
+{
+    status->exits = loop.exits;
+    status->warps = loop.warps;
+}
+
+static bool has_work(CPUState *cpu)
+{
+    return !cpu->halted || cpu_has_work(cpu);
+}
+
+void sim_park(uint32_t reason)
+{
+    loop.parked = true;
+    sim_emit(SIM_STOPPED, sim_now(), icount_get_raw(), &reason, sizeof(reason));
+    sim_flush();
+}
+
+static void warp(int64_t delta_ns)
+{
+    seqlock_write_lock(&timers_state.vm_clock_seqlock, &timers_state.vm_clock_lock);
+    qatomic_set_i64(&timers_state.qemu_icount_bias, timers_state.qemu_icount_bias + delta_ns);
+    seqlock_write_unlock(&timers_state.vm_clock_seqlock, &timers_state.vm_clock_lock);
+    loop.warps++;
+}
+
+/* The next vCPU's turn comes after a number of instructions, never after a time of the host. */
+static void choose_cpu(void)
+{
+    if (slice.left > 0 && has_work(loop.slice_cpu)) {
+        return;
+    }
+    do {
+        CPUState *next = CPU_NEXT(loop.slice_cpu);
+
+        loop.slice_cpu = next ? next : first_cpu;
+    } while (!has_work(loop.slice_cpu));
+    slice.left = SLICE_INSTRUCTIONS;
+}
+
+static void execute(CPUState *cpu, int64_t budget)
+{
+    int64_t before = icount_get_raw();
+    int64_t ran;
+    int low = MIN(DECREMENTER_MAX, budget);
+    int result;
+
+    cpu->icount_budget = budget;
+    cpu->neg.icount_decr.u16.low = low;
+    cpu->icount_extra = budget - low;
+    bql_unlock();
+    result = tcg_cpu_exec(cpu);
+    icount_update(cpu);
+    cpu->neg.icount_decr.u16.low = 0;
+    cpu->icount_extra = 0;
+    cpu->icount_budget = 0;
+    bql_lock();
+    loop.exits++;
+    if (result == EXCP_DEBUG) {
+        cpu_handle_guest_debug(cpu);
+    } else if (result == EXCP_ATOMIC) {
+        bql_unlock();
+        cpu_exec_step_atomic(cpu);
+        bql_lock();
+    }
+    ran = icount_get_raw() - before;
+    slice.left = ran >= slice.left ? 0 : slice.left - ran;
+}
+
+/*
+ * Nanoseconds to the next thing that happens without the guest, at least 1. Off means off: timers
+ * of a machine without power wait until it has power again.
+ */
+static int64_t time_to_next(int64_t now)
+{
+    int64_t delta = qemu_clock_deadline_ns_all(QEMU_CLOCK_VIRTUAL, QEMU_TIMER_ATTR_ALL);
+    int64_t event_ns = sim_event_next_ns();
+
+    delta = qemu_soonest_timeout(delta, loop.limit_ns - now);
+    return event_ns < 0 ? delta : qemu_soonest_timeout(delta, event_ns - now);
+}
+
+static int64_t budget_for(CPUState *cpu, int64_t delta_ns)
+{
+    int64_t budget = icount_round(MIN(delta_ns, INT32_MAX));
+
+    /*
+     * do_cpu_init() resets the vCPU while it runs and with it icount_decr, so that the whole budget
+     * counts as executed. One instruction is the least to lose.
+     */
+    if (cpu->interrupt_request & (CPU_INTERRUPT_INIT | CPU_INTERRUPT_SIPI)) {
+        return 1;
+    }
+    return CPU_NEXT(first_cpu) ? MIN(budget, (int64_t)slice.left) : budget;
+}
+
+/* One pass while the machine is off: time passes and nothing else. */
+static bool pass_while_off(int64_t now)
+{
+    if (now >= slice.hold_until_ns) {
+        return false;
+    }
+    if (now >= loop.limit_ns) {
+        sim_park(loop.stop_reason);
+    } else {
+        warp(MIN(slice.hold_until_ns, loop.limit_ns) - now);
+    }
+    return true;
+}
+
+/* One pass between two instructions; true if it did something and is to be called again. */
+static bool do_due_work(void)
+{
+    int64_t now;
+
+    if (aio_bh_poll(qemu_get_aio_context())) {
+        return true;
+    }
+    now = sim_now();
+    if (pass_while_off(now)) {
+        return true;
+    }
+    if (qemu_clock_deadline_ns_all(QEMU_CLOCK_VIRTUAL, QEMU_TIMER_ATTR_ALL) == 0) {
+        qemu_clock_run_timers(QEMU_CLOCK_VIRTUAL);
+        return true;
+    }
+    if (sim_event_run_due(now)) {
+        return true;
+    }
+    if (now >= loop.limit_ns) {
+        sim_park(loop.stop_reason);
+        return true;
+    }
+    return false;
+}
+
+static void serve_requests(bool *stopped, bool *runnable)
+{
+    CPUState *cpu;
+
+    *stopped = false;
+    *runnable = false;
+    CPU_FOREACH(cpu) {
+        qatomic_set(&cpu->exit_request, 0);
+        current_cpu = cpu;
+        qemu_wait_io_event_common(cpu);
+        *stopped |= !cpu_can_run(cpu);
+        *runnable |= has_work(cpu);
+    }
+    current_cpu = loop.slice_cpu;
+}
+
+G_NORETURN void sim_vcpu_loop(void)
+{
+    loop.tcg_context = tcg_ctx;
+    if (!loop.slice_cpu) {
+        loop.slice_cpu = first_cpu;
+    }
+    sim_emit(SIM_HELLO, getpid(), SIM_WIRE_VERSION, QEMU_VERSION, strlen(QEMU_VERSION));
+    sim_flush();
+    while (true) {
+        bool stopped, runnable;
+
+        serve_requests(&stopped, &runnable);
+        if (loop.parked) {
+            sim_channel_serve();
+        } else if (stopped) {
+            qemu_cond_wait_bql(first_cpu->halt_cond);
+        } else if (!do_due_work()) {
+            int64_t delta = time_to_next(sim_now());
+
+            if (!runnable) {
+                warp(delta);
+                continue;
+            }
+            choose_cpu();
+            current_cpu = loop.slice_cpu;
+            execute(current_cpu, budget_for(current_cpu, delta));
+        }
+    }
+}
+
+/* ---- forked child ---- */
+
+static void *child_thread(void *argument)
+{
+    rcu_register_thread();
+    tcg_ctx = loop.tcg_context;
+    bql_lock();
+    qemu_thread_get_self(first_cpu->thread);
+    first_cpu->thread_id = qemu_get_thread_id();
+    sim_vcpu_loop();
+    return NULL;
+}
+
+void sim_vcpu_restart(void)
+{
+    CPUState *cpu;
+
+    qemu_cond_init(first_cpu->halt_cond);
+    CPU_FOREACH(cpu) {
+        cpu->running = false;
+    }
+    qemu_thread_create(first_cpu->thread, "sim", child_thread, NULL, QEMU_THREAD_JOINABLE);
+}
+
+/* ---- saved state ---- */
+
+static int before_save(void *opaque)
+{
+    slice.cpu_index = loop.slice_cpu ? loop.slice_cpu->cpu_index : 0;
+    return 0;
+}
+
+static int after_load(void *opaque, int version)
+{
+    loop.slice_cpu = qemu_get_cpu(slice.cpu_index);
+    return loop.slice_cpu ? 0 : -EINVAL;
+}
+
+static const VMStateDescription vmstate_vcpu = {
+    .name = "sim-vcpu",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .pre_save = before_save,
+    .post_load = after_load,
+    .fields = (const VMStateField[]) {
+        VMSTATE_UINT32(cpu_index, struct SliceState),
+        VMSTATE_UINT64(left, struct SliceState),
+        VMSTATE_INT64(hold_until_ns, struct SliceState),
+        VMSTATE_END_OF_LIST()
+    },
+};
+
+void sim_vcpu_init(void)
+{
+    vmstate_register_any(NULL, &vmstate_vcpu, &slice);
+}
