@@ -18,6 +18,14 @@ export {
   readInput,
 } from './files.ts';
 export { loadScenarioBytes, loadScenarioText } from './load.ts';
+export { toScript, type HandlerModule } from './handler-modules.ts';
+export {
+  loadFaultFile,
+  loadWorldFile,
+  type FaultFileResult,
+  type LoadedWorld,
+  type WorldFileResult,
+} from './world-file.ts';
 export { packageRoot } from './package-root.ts';
 export { scenarioSchema, type ScenarioText } from './schema.ts';
 export { didYouMean } from './suggest.ts';

@@ -57,6 +57,7 @@ export * from './property/assertions.ts';
 export * from './property/vacuity.ts';
 export * from './property/checker.ts';
 export * from './property/pattern.ts';
+export * from './record/index.ts';
 export * from './explore/replay.ts';
 export * from './explore/overrides.ts';
 export * from './explore/describe.ts';

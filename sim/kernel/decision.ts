@@ -18,6 +18,7 @@ export const DOORS = [
 export type Door = (typeof DOORS)[number];
 
 const DOOR_SEEDED = DOORS.indexOf('seeded');
+const DOOR_DEFAULT = DOORS.indexOf('default');
 
 /** A decision as people and tools see it. */
 export interface Decision {
@@ -120,6 +121,44 @@ export class Decisions {
     const choice = Math.floor((draw * MILLION) / 0x1_0000_0000) < probability ? 1 : 0;
     this.record(stream, atNs, 2, choice, DOOR_SEEDED);
     return choice === 1;
+  }
+
+  /**
+   * Which of several things happens, at most one: 0 for none, `k` for the thing whose probability
+   * is `weights[k - 1]`; they add up to at most a million. Where only one answer is possible there
+   * is no decision.
+   */
+  decideWeighted(stream: Stream, atNs: VirtualNs, weights: readonly Millionths[]): number {
+    const total = weights.reduce((sum, weight) => sum + weight, 0);
+    assert(total <= MILLION, 'probabilities of things that exclude each other add up to one');
+    if (total === 0) return 0;
+    const sure = weights.indexOf(MILLION);
+    if (sure >= 0) return sure + 1;
+    const arity = weights.length + 1;
+    if (this.sources.length > 0) {
+      const chosen = this.askSources(stream, atNs, arity);
+      if (chosen >= 0) return chosen;
+    }
+    // The same draw as `decideChance`, so that one thing alone is decided as by that.
+    let left = Math.floor((draw32(stream.key, stream.ordinal, 0) * MILLION) / 0x1_0000_0000);
+    let choice = 0;
+    for (let index = 0; index < weights.length && choice === 0; index++) {
+      left -= weights[index] as number;
+      if (left < 0) choice = index + 1;
+    }
+    this.record(stream, atNs, arity, choice, DOOR_SEEDED);
+    return choice;
+  }
+
+  /** One of 0 to `arity` - 1: what a source says, else `fallback`; never drawn. */
+  decideOr(stream: Stream, atNs: VirtualNs, arity: number, fallback: number): number {
+    assert(fallback < arity && arity <= ARITY_MAX, 'a choice is in its arity');
+    if (this.sources.length > 0) {
+      const chosen = this.askSources(stream, atNs, arity);
+      if (chosen >= 0) return chosen;
+    }
+    this.record(stream, atNs, arity, fallback, DOOR_DEFAULT);
+    return fallback;
   }
 
   /**

@@ -14,6 +14,9 @@ export const MILLION = 1_000_000;
 /** The last representable point of virtual time. */
 export const VIRTUAL_NS_MAX: VirtualNs = Number.MAX_SAFE_INTEGER;
 
+/** The wall clock at virtual time 0, 2026-01-01T00:00:00Z, in seconds since 1970. */
+export const EPOCH_SECONDS = 1_767_225_600;
+
 export const NS_PER_US = 1_000;
 export const NS_PER_MS = 1_000_000;
 export const NS_PER_S = 1_000_000_000;

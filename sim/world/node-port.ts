@@ -2,7 +2,7 @@ import type { Decisions } from '../kernel/decision.ts';
 import type { EventKind, EventLog } from '../kernel/event-log.ts';
 import { digest32 } from '../kernel/rolling-digest.ts';
 import type { Stream } from '../kernel/stream.ts';
-import { MILLION, NS_PER_S, type Millionths, type VirtualNs } from '../kernel/units.ts';
+import { EPOCH_SECONDS, MILLION, NS_PER_S, type Millionths, type VirtualNs } from '../kernel/units.ts';
 import type { SocketStack } from '../network/socket-stack.ts';
 import type { ClockChangeDef } from '../plan/faults.ts';
 import type { NodeDef } from '../plan/scenario.ts';
@@ -11,7 +11,7 @@ import { NodeClock, readNodeClockState } from './node-clock.ts';
 import type { GuestPort } from './port.ts';
 
 /** The wall clock of every node at virtual time 0: 2026-01-01T00:00:00Z. */
-export const EPOCH_NS = 1_767_225_600n * 1_000_000_000n;
+export const EPOCH_NS = BigInt(EPOCH_SECONDS) * 1_000_000_000n;
 
 /**
  * The monotonic clock at virtual time 0. Not zero, since runtimes take a zero for a broken clock

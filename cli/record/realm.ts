@@ -1,0 +1,115 @@
+import vm from 'node:vm';
+import { decodeUtf8, SimError } from '../../sim/index.ts';
+import type { HandlerModule } from '../../scenarios/index.ts';
+import { REALM_BOOTSTRAP } from './realm-bootstrap.ts';
+
+/** What a realm answers: a value, or how it failed. */
+export type RealmReply =
+  | { readonly kind: 'value'; readonly value: unknown }
+  | { readonly kind: 'refusal'; readonly refusal: string; readonly message: string }
+  | { readonly kind: 'crash'; readonly message: string };
+
+/** What a script asks of the world around it; answers are RealmReply. */
+export type RealmBridge = (request: Readonly<Record<string, unknown>>) => unknown;
+
+interface RealmApi {
+  define(name: string, program: unknown): void;
+  exportsOf(name: string): string;
+  handle(text: string): string;
+  start(text: string): string;
+  next(text: string): string;
+}
+
+/** A script that runs longer than this is taken for one that never ends: a crash, never a result. */
+const SCRIPT_MS_MAX = 10_000;
+
+/**
+ * A place where scripts run that see no host: no time, chance, locale, network, files, timers, no
+ * state that is left from one call to the next, and no object from outside. Texts go in and out.
+ */
+export class Realm {
+  private readonly context: vm.Context;
+  private readonly api: RealmApi;
+  private readonly call: vm.Script;
+  private bridge: RealmBridge = () => null;
+
+  /** Throws `scenario/handler` for a module that is no script. */
+  constructor(modules: readonly HandlerModule[]) {
+    this.context = vm.createContext(Object.create(null) as object, {
+      codeGeneration: { strings: false, wasm: false },
+    });
+    const bootstrap = vm.runInContext(REALM_BOOTSTRAP, this.context) as (
+      bridge: (text: string) => string,
+    ) => RealmApi;
+    this.api = bootstrap((text) => this.answer(text));
+    // A call within a script of its own, since only scripts can be given a limit.
+    this.call = new vm.Script('run()');
+    for (const module of modules) this.define(module);
+  }
+
+  /** The names that a module exports. */
+  exportsOf(module: string): readonly string[] {
+    const reply = this.enter(() => this.api.exportsOf(module));
+    if (reply.kind === 'value') return reply.value as readonly string[];
+    throw new SimError({
+      code: 'scenario/handler',
+      message: `the module cannot be run: ${reply.message}`,
+      place: module,
+      remedy: 'a module of handlers only declares and exports functions, and imports nothing',
+    });
+  }
+
+  /** Calls a handler; what it asks meanwhile goes to `bridge`. */
+  handle(input: Readonly<Record<string, unknown>>, bridge: RealmBridge): RealmReply {
+    this.bridge = bridge;
+    return this.enter(() => this.api.handle(JSON.stringify(input)));
+  }
+
+  /** Begins a model's generator; one a realm. */
+  start(module: string, name: string, input: unknown): RealmReply {
+    return this.enter(() => this.api.start(JSON.stringify({ module, name, input })));
+  }
+
+  /** Goes on with the model: what it yields next, `{done, value}`. */
+  next(input: unknown): RealmReply {
+    return this.enter(() => this.api.next(JSON.stringify(input)));
+  }
+
+  private define({ name, bytes }: HandlerModule): void {
+    const source = `(function (exports, module, require, Refusal) { 'use strict';${decodeUtf8(bytes)}\n})`;
+    try {
+      const program: unknown = new vm.Script(source, { filename: name }).runInContext(this.context);
+      this.api.define(name, program);
+    } catch (error) {
+      throw new SimError({
+        code: 'scenario/handler',
+        message: `the module is no script: ${error instanceof Error ? error.message : 'unknown'}`,
+        place: name,
+        remedy: 'mend the module',
+        cause: error,
+      });
+    }
+  }
+
+  /** Runs something of the realm with a limit of time; what escapes its own net is a crash. */
+  private enter(run: () => string): RealmReply {
+    try {
+      const holder = vm.createContext({ run });
+      return JSON.parse(
+        this.call.runInContext(holder, { timeout: SCRIPT_MS_MAX }) as string,
+      ) as RealmReply;
+    } catch (error) {
+      return { kind: 'crash', message: error instanceof Error ? error.message : 'unknown' };
+    }
+  }
+
+  private answer(text: string): string {
+    try {
+      const request = JSON.parse(text) as Readonly<Record<string, unknown>>;
+      return JSON.stringify(this.bridge(request));
+    } catch (error) {
+      const message = error instanceof Error ? error.message : 'unknown';
+      return JSON.stringify({ kind: 'crash', message });
+    }
+  }
+}
