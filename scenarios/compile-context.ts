@@ -20,9 +20,9 @@ export class CompileContext {
     this.files = files;
   }
 
-  fail(name: string, path: KeyPath, message: string): void {
+  fail(name: string, path: KeyPath, message: string, remedy?: string): void {
     const code: ErrorCode = `scenario/${name}`;
-    this.issues.push({ code, path, message });
+    this.issues.push({ code, path, message, ...(remedy === undefined ? {} : { remedy }) });
   }
 
   setNodeNames(names: readonly string[]): void {

@@ -1,5 +1,6 @@
-import { historyPropertyFault, type PropertyDef } from '../sim/index.ts';
+import { historyPropertyFault, type PropertyDef, type Until } from '../sim/index.ts';
 import type { CompileContext } from './compile-context.ts';
+import { compileTemporal, type TemporalFields } from './compile-temporal.ts';
 import type { PropertyFields } from './schema.ts';
 import type { KeyPath } from './toml.ts';
 
@@ -9,27 +10,56 @@ export const NO_TRAP = 'no-trap';
 /** Makes the canonical properties, and the one that every scenario has. */
 export function compileProperties(
   fields: readonly PropertyFields[],
+  until: Until,
   context: CompileContext,
 ): PropertyDef[] {
   const seen = new Set<string>([NO_TRAP]);
-  const properties: PropertyDef[] = fields.map((property, index) => {
+  const properties = fields.flatMap((property, index): readonly PropertyDef[] => {
     const path = ['property', index];
     const { name } = property;
     context.displayName(name, [...path, 'name'], seen);
+    if (isOverMoments(property)) {
+      const def = compileTemporal(property, until, path, context);
+      return def === null ? [] : [def];
+    }
     const nodes = context.nodesOrAll(property.nodes, [...path, 'nodes']);
-    if (property.kind === 'exit') return { kind: 'exit', name, nodes, code: property.code };
+    if (property.kind === 'exit') return [{ kind: 'exit', name, nodes, code: property.code }];
     if (property.kind === 'serializable') {
-      return { kind: 'serializable', name, nodes, stepsMax: property.steps };
+      return [{ kind: 'serializable', name, nodes, stepsMax: property.steps }];
     }
-    if (property.kind === 'linearizable') return linearizable(property, nodes, path, context);
-    checkPattern(property, path, context);
-    const { console } = property;
-    if (property.kind === 'eventually') {
-      return { kind: 'eventually', name, nodes, console, withinNs: property.within ?? null };
+    if (property.kind === 'linearizable') return [linearizable(property, nodes, path, context)];
+    const { kind, console = '' } = property;
+    checkPattern({ kind, console }, path, context);
+    if (property.kind !== 'eventually') return [{ kind: property.kind, name, nodes, console }];
+    for (const key of ['that', 'when'] as const) {
+      if (property[key] === undefined) continue;
+      context.fail('predicate', [...path, key], '"console" says already what must come');
     }
-    return { kind: property.kind, name, nodes, console };
+    return [{ kind: 'eventually', name, nodes, console, withinNs: property.within ?? null }];
   });
   return [...properties, { kind: 'no-trap', name: NO_TRAP }];
+}
+
+type Eventually = Extract<TemporalFields, { readonly kind: 'eventually' }> & {
+  readonly console?: undefined;
+};
+
+/** Whether it is judged moment by moment. `eventually` has a short form for lines alone. */
+function isOverMoments(
+  property: PropertyFields,
+): property is Exclude<TemporalFields, { readonly kind: 'eventually' }> | Eventually {
+  switch (property.kind) {
+    case 'eventually':
+      return property.console === undefined;
+    case 'always':
+    case 'sometimes':
+    case 'reachable':
+    case 'unreachable':
+    case 'after_quiescence':
+      return true;
+    default:
+      return false;
+  }
 }
 
 function linearizable(
@@ -47,7 +77,7 @@ function linearizable(
 }
 
 function checkPattern(
-  property: Extract<PropertyFields, { console: string }>,
+  property: { readonly kind: PropertyFields['kind']; readonly console: string },
   path: KeyPath,
   context: CompileContext,
 ): void {

@@ -66,7 +66,7 @@ export function compileScenario(
   const nodes = compileNodes(fields, context);
   const links = context.issues.length === 0 ? compileLinks(fields, context) : [];
   const events = compileEvents(fields, context);
-  const properties = compileProperties(fields.property, context);
+  const properties = compileProperties(fields.property, fields.until, context);
   if (context.issues.length > 0) return { ok: false, errors: toErrors(context.issues, source) };
   const phases = compilePhases(fields, events, context);
   const atlas = compileAtlas(fields.disk_atlas, context);

@@ -8,6 +8,8 @@ export interface Issue {
   readonly code: ErrorCode;
   readonly path: KeyPath;
   readonly message: string;
+  /** What to do next. */
+  readonly remedy?: string;
 }
 
 /** Where a scenario's text stands: a file with positions, or a program's value without. */
@@ -29,7 +31,8 @@ export function toErrors(issues: readonly Issue[], source: Source): readonly Sim
       position === null
         ? `${source.file}: ${formatPath(issue.path)}`
         : formatPlace(source.file, position, issue.path);
-    return new SimError({ code: issue.code, message: issue.message, place });
+    const { code, message, remedy } = issue;
+    return new SimError({ code, message, place, ...(remedy === undefined ? {} : { remedy }) });
   });
   // A table that makes several nodes would say the same for each of them.
   const seen = new Set<string>();

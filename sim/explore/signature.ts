@@ -1,5 +1,8 @@
 import type { RunOutcome } from '../bundle/manifest.ts';
+import { compareText } from '../plan/admit.ts';
+import type { TemporalDef } from '../plan/predicates.ts';
 import type { NodeDef, ScenarioDef } from '../plan/scenario.ts';
+import { describeTemporal } from '../property/describe-predicate.ts';
 import { compilePattern } from '../property/pattern.ts';
 
 /**
@@ -59,6 +62,7 @@ function failureText(
   { name, kind, detail }: RunOutcome['properties'][number],
 ): string {
   const def = scenario.properties.find((property) => property.name === name);
+  if (def?.kind === 'temporal') return canonicalText(scenario, temporalText(scenario, def));
   if (def !== undefined && 'console' in def) {
     // What the stars take is said to vary, so the pattern stands for every line that it matches.
     if (def.kind === 'unique' || def.kind === 'agree') return `"${def.console}"`;
@@ -68,6 +72,16 @@ function failureText(
   const code = kind === 'exit' ? /exited with (\d+)/.exec(detail)?.[1] : undefined;
   const text = canonicalText(scenario, detail);
   return code === undefined ? text : text.replace(/exited with #/, `exited with ${code}`);
+}
+
+/**
+ * What was asked for, not what broke it; nodes by their programs, however many of them there are.
+ */
+function temporalText({ world }: ScenarioDef, def: TemporalDef): string {
+  return describeTemporal(def, (nodes) => {
+    const classes = nodes.map((node) => classOf(world.nodes[node] as NodeDef));
+    return [...new Set(classes)].sort(compareText).join(' or ');
+  });
 }
 
 /** The forbidden line, with stars where the pattern has stars. */

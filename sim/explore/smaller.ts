@@ -1,5 +1,6 @@
 import type { VirtualNs } from '../kernel/units.ts';
 import { admitScenario, compareEvents } from '../plan/admit.ts';
+import { mapNodes, type TemporalDef } from '../plan/predicates.ts';
 import type { EventDef, LinkDef, PropertyDef, ScenarioDef } from '../plan/scenario.ts';
 
 /** Whether a scenario makes sense: an edit may have left an action without a node. */
@@ -32,7 +33,12 @@ export function onlyProperty(scenario: ScenarioDef, name: string): ScenarioDef {
   const properties = scenario.properties.filter((property) => {
     return property.name === name || property.kind === 'no-trap';
   });
-  return { ...scenario, properties, plan: { ...scenario.plan, until: 'property' } };
+  // What holds at rest is not known before the world comes to rest.
+  const needsRest = properties.some((property) => {
+    return property.kind === 'temporal' && property.operator === 'after_quiescence';
+  });
+  const until = needsRest ? scenario.plan.until : 'property';
+  return { ...scenario, properties, plan: { ...scenario.plan, until } };
 }
 
 /** The scenario with a lower limit of virtual time. */
@@ -117,9 +123,18 @@ function withoutSubjects(
   property: PropertyDef,
   places: ReadonlyMap<number, number>,
 ): PropertyDef[] {
+  if (property.kind === 'temporal') return withoutWatched(property, places);
   if (!('nodes' in property)) return [property];
   const nodes = remap(property.nodes, places);
   return nodes.length === 0 ? [] : [{ ...property, nodes }];
+}
+
+function withoutWatched(property: TemporalDef, places: ReadonlyMap<number, number>): PropertyDef[] {
+  const left = (nodes: readonly number[]): readonly number[] => remap(nodes, places);
+  const that = mapNodes(property.that, left);
+  const when = property.when === null ? null : mapNodes(property.when, left);
+  if (that === null || (when === null && property.when !== null)) return [];
+  return [{ ...property, that, when }];
 }
 
 function remap(nodes: readonly number[], places: ReadonlyMap<number, number>): number[] {

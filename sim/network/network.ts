@@ -48,6 +48,8 @@ export interface NetworkHost {
   nowNs(): VirtualNs;
   /** A frame reaches a machine. Needed where there are machines. */
   readonly frameArrives?: (node: number, frame: Uint8Array, atNs: VirtualNs) => void;
+  /** Is told of each packet that is sent, and of each that reaches its node. */
+  readonly onPacket?: (when: 'send' | 'deliver', packet: Packet, atNs: VirtualNs) => void;
 }
 
 export interface NetworkOptions {
@@ -322,6 +324,7 @@ export class Network implements WireNetwork, MachineWireNetwork {
     packet.digest = packetDigest(packet);
     const result = trafficResult(to, payload.length);
     events.append(this.sendKind, from, nowNs, packet.digest, result);
+    this.host.onPacket?.('send', packet, nowNs);
     const link = this.links[from]?.[to];
     const refusal = link === undefined ? DROP.NO_ROUTE : refusalOf(link);
     if (link === undefined || refusal !== 0) {
@@ -484,6 +487,7 @@ export class Network implements WireNetwork, MachineWireNetwork {
       reason = DROP.CHECKSUM;
     } else {
       events.append(this.deliverKind, to, atNs, digest, trafficResult(from, payload.length));
+      this.host.onPacket?.('deliver', packet, atNs);
       reason = this.deliver(packet, atNs);
     }
     if (reason !== 0) events.append(this.dropKind, to, atNs, digest, reason);

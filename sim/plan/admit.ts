@@ -3,6 +3,7 @@ import { MILLION, VIRTUAL_NS_MAX } from '../kernel/units.ts';
 import { historyPropertyFault, isHistoryProperty } from './history-properties.ts';
 import { diskIssues } from './disk-admit.ts';
 import { faultIssues } from './fault-admit.ts';
+import { temporalFault } from './predicate-admit.ts';
 import { LINK_FLOOR_NS } from './scenario.ts';
 import { admitScheduling } from './scheduling.ts';
 import type {
@@ -13,6 +14,7 @@ import type {
   PlanDef,
   PropertyDef,
   ScenarioDef,
+  Until,
 } from './scenario.ts';
 
 /** Limits of one scenario. A node has an address of its own, so nodes stay below 10.0.x.y's room. */
@@ -50,7 +52,7 @@ export function admitScenario(def: ScenarioDef): void {
   for (const { code, path, why } of faultIssues(def)) refuse(code, path, why);
   limit('properties', def.properties.length, PROPERTIES_MAX);
   def.properties.forEach((property, index) => {
-    admitProperty(property, `properties[${index}]`, nodes.length);
+    admitProperty(property, `properties[${index}]`, nodes.length, def.plan.until);
   });
   unique(def.properties, 'properties');
   sorted(def.properties, (a, b) => compareText(a.name, b.name), 'properties');
@@ -201,11 +203,16 @@ function admitGroups(groups: readonly (readonly number[])[], path: string, count
   }
 }
 
-function admitProperty(property: PropertyDef, path: string, nodeCount: number): void {
+function admitProperty(property: PropertyDef, path: string, nodeCount: number, until: Until): void {
   if (!DISPLAY_NAME.test(property.name)) {
     refuse('scenario/name', `${path}.name`, `"${property.name}" is no name`);
   }
   if (property.kind === 'no-trap') return;
+  if (property.kind === 'temporal') {
+    const fault = temporalFault(property, nodeCount, until);
+    if (fault !== null) refuse('scenario/predicate', `${path}.${fault.field}`, fault.why);
+    return;
+  }
   some(property.nodes, `${path}.nodes`, nodeCount);
   if (property.kind === 'exit') return integer(`${path}.code`, property.code, 0, 0xffff_ffff);
   if (isHistoryProperty(property)) {

@@ -33,6 +33,7 @@ import {
   readSwarm,
   readTrigger,
 } from './fault-codec.ts';
+import { temporalReader } from './predicate-codec.ts';
 import { checkIds, scenarioIds, type ScenarioIds } from './identity.ts';
 import { readScheduling } from './scheduling.ts';
 import type {
@@ -230,6 +231,7 @@ const readProperty: Read<PropertyDef> = readVariant<PropertyDef>({
   }),
   linearizable: linearizableReader(NODES_MAX),
   serializable: serializableReader(NODES_MAX),
+  temporal: temporalReader(NODES_MAX),
   unique: readConsole('unique'),
   agree: readConsole('agree'),
   'no-trap': readRecord<Property<'no-trap'>>({ kind: readWord(['no-trap']), name: readText() }),

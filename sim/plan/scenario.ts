@@ -2,6 +2,7 @@ import type { Millionths, VirtualNs } from '../kernel/units.ts';
 import type { DiskAtlasDef, DiskDef, DiskRuleDef } from './disk.ts';
 import type { SchedulingDef } from './scheduling.ts';
 import type { HistoryPropertyDef } from './history-properties.ts';
+import type { TemporalDef } from './predicates.ts';
 import type {
   FaultFamily,
   LinkFaultsDef,
@@ -182,6 +183,7 @@ export type ActionDef =
  */
 export type PropertyDef =
   | HistoryPropertyDef
+  | TemporalDef
   /** The node (or each node) exits with this code before the run ends. */
   | {
       readonly kind: 'exit';

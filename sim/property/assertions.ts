@@ -1,5 +1,6 @@
 import { decodeUtf8 } from '../kernel/utf8.ts';
 import { formatTime, type VirtualNs } from '../kernel/units.ts';
+import type { AssertionState } from '../plan/predicates.ts';
 import {
   parseForeignLine,
   parseMarker,
@@ -30,6 +31,13 @@ interface Assertion {
   decided: { readonly atNs: VirtualNs; readonly detail: string } | null;
 }
 
+export type AssertionListener = (
+  node: number,
+  name: string,
+  state: AssertionState,
+  atNs: VirtualNs,
+) => void;
+
 export interface AssertionsState {
   readonly assertions: readonly Readonly<Assertion>[];
   /** What is wrong with the first marker that makes no sense. */
@@ -46,13 +54,16 @@ export interface AssertionsState {
  */
 export class Assertions {
   private readonly nodeNames: readonly string[];
+  private readonly onState: AssertionListener;
   private assertions = new Map<string, Assertion>();
   private fault: string | null = null;
   private overflown = false;
   private fileOffsets: number[];
 
-  constructor(nodeNames: readonly string[]) {
+  /** `onState` is told once that an assertion was reached, has held or has failed. */
+  constructor(nodeNames: readonly string[], onState: AssertionListener = () => undefined) {
     this.nodeNames = nodeNames;
+    this.onState = onState;
     this.fileOffsets = nodeNames.map(() => 0);
   }
 
@@ -136,11 +147,13 @@ export class Assertions {
       this.assertions.set(key, assertion);
     }
     if (!line.hit) return;
-    assertion.hitCount++;
-    if (line.condition) assertion.trueCount++;
+    const { name } = line;
+    if (assertion.hitCount++ === 0) this.onState(node, name, 'reached', atNs);
+    if (line.condition && assertion.trueCount++ === 0) this.onState(node, name, 'held', atNs);
     if (assertion.decided !== null || !decides(line)) return;
     const details = line.details === '' ? '' : ` with ${line.details.slice(0, DETAILS_LENGTH_MAX)}`;
     assertion.decided = { atNs, detail: `${this.nameOf(node)}${details}` };
+    if (isSafety(line.kind)) this.onState(node, name, 'failed', atNs);
   }
 
   private nameOf(node: number): string {

@@ -3,16 +3,19 @@ import type { VirtualNs } from '../kernel/units.ts';
 import { decodeUtf8 } from '../kernel/utf8.ts';
 import type { PropertyDef } from '../plan/scenario.ts';
 import { isHistoryProperty, type HistoryPropertyDef } from '../plan/history-properties.ts';
+import type { TemporalDef, TemporalOperator } from '../plan/predicates.ts';
 import { Assertions, type AssertionResult, type AssertionsState } from './assertions.ts';
 import { judgeHistory, type HistoryVerdict } from './history-verdict.ts';
 import { History, type HistoryState } from './history.ts';
 import { compilePattern, matchPattern, type Pattern } from './pattern.ts';
+import { TemporalProperties, type TemporalState } from './temporal.ts';
 
 export type PropertyVerdict = 'pass' | 'fail' | 'inconclusive';
 
 export interface PropertyResult {
   readonly name: string;
-  readonly kind: PropertyDef['kind'] | AssertionResult['kind'];
+  readonly kind:
+    Exclude<PropertyDef['kind'], 'temporal'> | TemporalOperator | AssertionResult['kind'];
   readonly verdict: PropertyVerdict;
   readonly detail: string;
   /** When it was decided, or null where only the end of the run decided it. */
@@ -41,6 +44,8 @@ export interface CheckerState {
   /** Null where no property is about a history. */
   readonly history: HistoryState | null;
   readonly assertions: AssertionsState;
+  /** Absent where no property is about moments. */
+  readonly temporal?: TemporalState;
 }
 
 /** `unique` and `agree` remember at most this many different captures; more is inconclusive. */
@@ -57,19 +62,33 @@ export class PropertyChecker {
   /** What the programs assert about themselves. */
   readonly assertions: Assertions;
   private readonly history: History | null;
+  /** The properties over moments, or null where there are none. */
+  readonly temporal: TemporalProperties | null;
   /** When all faults are lifted: what must come eventually is waited for from then on. */
   private readonly liftedNs: VirtualNs;
   private progress: Progress[];
 
-  constructor(defs: readonly PropertyDef[], nodeNames: readonly string[], liftedNs: VirtualNs = 0) {
+  constructor(
+    defs: readonly PropertyDef[],
+    nodeNames: readonly string[],
+    liftedNs: VirtualNs = 0,
+    startsNs: readonly VirtualNs[] = [],
+  ) {
     this.liftedNs = liftedNs;
+    const temporal = defs.filter((def) => def.kind === 'temporal');
+    this.temporal =
+      temporal.length === 0
+        ? null
+        : new TemporalProperties({ defs: temporal, nodeNames, startsNs, liftedNs });
     this.defs = defs.map((def) => {
       if (def.kind !== 'eventually' || def.withinNs === null) return def;
       return { ...def, withinNs: def.withinNs + liftedNs };
     });
     this.nodeNames = nodeNames;
     this.patterns = defs.map((def) => ('console' in def ? compilePattern(def.console) : null));
-    this.assertions = new Assertions(nodeNames);
+    this.assertions = new Assertions(nodeNames, (node, name, state, atNs) => {
+      this.temporal?.assertion(node, name, state, atNs);
+    });
     this.history = defs.some(isHistoryProperty) ? new History(nodeNames) : null;
     this.progress = defs.map(() => ({
       verdict: null,
@@ -85,6 +104,7 @@ export class PropertyChecker {
   line(node: number, line: string, atNs: VirtualNs): void {
     this.history?.line(node, line, atNs);
     this.assertions.line(node, line, atNs);
+    this.temporal?.line(node, line, atNs);
     for (let index = 0; index < this.defs.length; index++) {
       const progress = this.progress[index] as Progress;
       const def = this.defs[index] as PropertyDef;
@@ -99,6 +119,7 @@ export class PropertyChecker {
 
   /** A guest ended by itself. */
   exit(node: number, code: number, atNs: VirtualNs): void {
+    this.temporal?.node(node, 'exited', atNs);
     this.defs.forEach((def, index) => {
       const progress = this.progress[index] as Progress;
       if (def.kind !== 'exit' || progress.verdict !== null || !def.nodes.includes(node)) return;
@@ -117,6 +138,7 @@ export class PropertyChecker {
 
   /** A guest trapped. */
   trap(node: number, code: string, message: string, atNs: VirtualNs): void {
+    this.temporal?.node(node, 'crashed', atNs);
     this.defs.forEach((def, index) => {
       const progress = this.progress[index] as Progress;
       if (progress.verdict !== null) return;
@@ -135,6 +157,7 @@ export class PropertyChecker {
     const text = decodeUtf8(bytes);
     this.history?.line(node, text, atNs);
     this.assertions.marker(node, text, atNs);
+    this.temporal?.marker(node, text, atNs);
     return text.slice(0, NOTE_LENGTH_MAX);
   }
 
@@ -146,13 +169,15 @@ export class PropertyChecker {
 
   /** Whether a safety property has failed already. */
   get failed(): boolean {
-    if (this.assertions.failed) return true;
+    if (this.assertions.failed || this.temporal?.failed === true) return true;
     return this.progress.some((progress) => progress.verdict === 'fail');
   }
 
   /** Whether all properties that can be decided early are decided (CR-7 `property`). */
   get settled(): boolean {
-    let early = 0;
+    const temporal = this.temporal?.early() ?? [];
+    if (temporal.includes(false)) return false;
+    let early = temporal.length;
     for (let index = 0; index < this.defs.length; index++) {
       const kind = (this.defs[index] as PropertyDef).kind;
       if (kind !== 'exit' && kind !== 'eventually') continue;
@@ -164,6 +189,7 @@ export class PropertyChecker {
 
   /** Whether the named property is decided. */
   decided(name: string): boolean {
+    if (this.temporal?.decided(name) === true) return true;
     return this.defs.some((def, index) => {
       return def.name === name && (this.progress[index] as Progress).verdict !== null;
     });
@@ -171,11 +197,18 @@ export class PropertyChecker {
 
   /**
    * The verdicts at the end of a run: of the scenario's properties, then of the assertions. `complete` says that the run ended by itself, so that what
-   * has not come will never come; otherwise it is inconclusive (three-valued, LTL3).
+   * has not come will never come; otherwise it is inconclusive (three-valued, LTL3), and of what
+   * guests did ahead of others only what came before `knownNs` is judged moment by moment.
    */
-  results(endNs: VirtualNs, complete: boolean): readonly PropertyResult[] {
+  results(
+    endNs: VirtualNs,
+    complete: boolean,
+    knownNs: VirtualNs = Infinity,
+  ): readonly PropertyResult[] {
+    const temporal = this.temporal?.results(endNs, complete, knownNs);
     const results = this.defs.map((def, index): PropertyResult => {
       const progress = this.progress[index] as Progress;
+      if (def.kind === 'temporal') return temporalResult(def, temporal);
       const { name, kind } = def;
       if (progress.verdict !== null) {
         return {
@@ -203,6 +236,7 @@ export class PropertyChecker {
       })),
       history: this.history?.capture() ?? null,
       assertions: this.assertions.capture(),
+      ...(this.temporal === null ? {} : { temporal: this.temporal.capture() }),
     };
   }
 
@@ -214,6 +248,7 @@ export class PropertyChecker {
     }));
     this.assertions.restore(state.assertions);
     if (state.history !== null) this.history?.restore(state.history);
+    if (state.temporal !== undefined) this.temporal?.restore(state.temporal);
   }
 
   private judge(def: HistoryPropertyDef): HistoryVerdict {
@@ -267,6 +302,15 @@ function decide(
   progress.atNs = atNs;
 }
 
+function temporalResult(
+  def: TemporalDef,
+  results: ReturnType<TemporalProperties['results']> | undefined,
+): PropertyResult {
+  const result = results?.get(def.name);
+  assert(result !== undefined, 'each property over moments is judged');
+  return { name: def.name, kind: def.operator, ...result };
+}
+
 /** The value that stands under `key`, which is `value` if there was none. */
 function remember(progress: Progress, key: string, value: string): string {
   const known = progress.captured.get(key);
@@ -281,7 +325,7 @@ function remember(progress: Progress, key: string, value: string): string {
 }
 
 function verdictAtEnd(
-  def: Exclude<PropertyDef, HistoryPropertyDef>,
+  def: Exclude<PropertyDef, HistoryPropertyDef | TemporalDef>,
   progress: Progress,
   endNs: VirtualNs,
   complete: boolean,

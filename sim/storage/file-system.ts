@@ -31,6 +31,9 @@ export interface FileSystemOptions {
   readonly inodesMax?: number;
 }
 
+/** What a guest does to its files, as predicates name it. */
+export type FileUse = 'block_read' | 'block_write' | 'fsync';
+
 /**
  * The files of one node: they outlive its guest. Methods return a value of at least 0 or a
  * negative errno; `nowNs` is the node's wall clock. Access times do not follow reads (as with
@@ -44,6 +47,7 @@ export class FileSystem {
   private digested: string | null = null;
   /** The layers below, where they are modelled: without them a disk does what it says. */
   private disk: Disk | null = null;
+  private onUse: ((use: FileUse) => void) | null = null;
 
   constructor(options: FileSystemOptions = {}) {
     const { createdNs = 0n, bytesMax = 2 ** 30, inodesMax = 2 ** 18 } = options;
@@ -56,6 +60,11 @@ export class FileSystem {
   attach(disk: Disk): void {
     this.disk = disk;
     disk.attach(this.table);
+  }
+
+  /** From here on `onUse` is told of each read, write and synchronisation that is tried. */
+  watch(onUse: (use: FileUse) => void): void {
+    this.onUse = onUse;
   }
 
   /** What the disk took for the operations since the last question, on top of their usual time. */
@@ -176,6 +185,7 @@ export class FileSystem {
     const node = this.table.find(inode);
     if (node === undefined) return -ERRNO.BADF;
     if (node.kind !== 'file') return node.kind === 'directory' ? -ERRNO.ISDIR : -ERRNO.INVAL;
+    this.onUse?.('block_read');
     if (this.disk === null) return node.content.read(offset, into);
     this.digested = null;
     return this.disk.read(node, offset, into);
@@ -195,6 +205,7 @@ export class FileSystem {
       count = this.fitting(node, offset, count, free);
       if (count === 0) return -this.noSpace();
     }
+    this.onUse?.('block_write');
     const refusal = this.disk?.admitWrite(node, offset, count) ?? 0;
     if (refusal < 0) return refusal;
     const { chunks, size } = content;
@@ -275,6 +286,7 @@ export class FileSystem {
     const node = this.table.find(inode);
     if (node === undefined) return -ERRNO.BADF;
     this.digested = null;
+    this.onUse?.('fsync');
     if (node.kind === 'file') {
       if (this.disk !== null) return this.disk.synchroniseFile(node, dataOnly);
       this.makeDurable(node, dataOnly);

@@ -145,6 +145,7 @@ export class NodeLives {
     const { observedNs, cpu, build } = life;
     Object.assign(life, { ...newLife(), lives: life.lives + 1, observedNs, cpu, build });
     this.setStatus(node, 'runnable');
+    this.host.checker.temporal?.node(node, 'started', atNs);
     life.localNs = atNs;
     life.deadlineQueuedNs = -1;
     this.host.push({ kind: 'start', node });
@@ -240,6 +241,7 @@ export class NodeLives {
     const life = this.mutable(node);
     if (!isAlive(life.status)) return false;
     life.pausedUntilNs = Math.max(life.pausedUntilNs, untilNs);
+    this.host.checker.temporal?.node(node, 'hung', atNs, untilNs);
     if (life.status === 'runnable') life.localNs = Math.max(life.localNs, untilNs);
     this.host.events.append(this.kinds.pause, node, atNs, 0, untilNs - atNs);
     const text = `pause for ${formatSpan(untilNs - atNs)}`;
@@ -281,6 +283,7 @@ export class NodeLives {
 
   private stop(node: number, life: NodeLife, atNs: VirtualNs): void {
     this.setStatus(node, 'crashed');
+    this.host.checker.temporal?.node(node, 'crashed', atNs);
     life.wait = null;
     life.localNs = Math.max(life.localNs, atNs);
   }

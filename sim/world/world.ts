@@ -117,6 +117,7 @@ export class World {
           this.schedule(atNs, consumer, producer, { kind: 'network', event });
         },
         nowNs: () => this.localNow(),
+        onPacket: (when, packet, atNs) => this.checker.temporal?.packet(when, packet, atNs),
       },
     });
     this.disks = new NodeDisks({
@@ -129,7 +130,9 @@ export class World {
     this.files = this.disks.files;
     this.ports = nodes.map((def, index) => this.makePort(def, index));
     const liftedNs = scenario.plan.liveness?.atNs ?? 0;
-    this.checker = new PropertyChecker(scenario.properties, names, liftedNs);
+    const startsNs = nodes.map(({ startNs }) => startNs);
+    this.checker = new PropertyChecker(scenario.properties, names, liftedNs, startsNs);
+    this.watchFiles();
     this.consoles = new Consoles(names, {
       bytes: (node, descriptor, bytes, atNs) => options.onConsole(node, descriptor, bytes, atNs),
       line: (node, line, atNs) => {
@@ -211,6 +214,7 @@ export class World {
       const pending = this.pending.shift();
       if (pending !== undefined) return pending;
       if (this.ended !== null) return { kind: 'end', reason: this.ended };
+      this.checker.temporal?.advance(this.frontierNs());
       const end = this.endDue();
       if (end !== null) {
         this.ended = end;
@@ -259,7 +263,7 @@ export class World {
     this.scenario.world.nodes.forEach((_, node) => {
       if (isAlive(this.life(node).status)) this.readAssertions(node, this.now);
     });
-    return this.checker.results(this.now, complete);
+    return this.checker.results(this.now, complete, this.frontierNs());
   }
 
   capture(): WorldState {
@@ -358,6 +362,16 @@ export class World {
           });
         },
       },
+    });
+  }
+
+  private watchFiles(): void {
+    const { temporal } = this.checker;
+    if (temporal?.watchesFiles !== true) return;
+    this.files.forEach((files, node) => {
+      files.watch((use) => {
+        temporal.file(node, use, this.localNow());
+      });
     });
   }
 

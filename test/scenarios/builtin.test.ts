@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { runSeed } from '../../cli/campaign-run.ts';
 import {
@@ -24,6 +25,7 @@ describe('built-in scenarios', () => {
       'hello',
       'partition-recovery',
       'raft',
+      'raft-promises',
       'sick-disk',
     ]);
   });
@@ -75,5 +77,33 @@ describe('built-in scenarios', () => {
     }
     expect(found).toBeGreaterThan(0);
     expect(found).toBeLessThan(10);
+  });
+});
+
+describe('raft-promises, the scenario of docs/properties.md', () => {
+  it('CR-95, CR-96: the cluster keeps what it promises over time', () => {
+    const { def, images } = load('raft-promises');
+    const engine = new WasmEngine();
+    for (const seed of [1, 2, 3]) {
+      const { verdict, signature, vacuous } = runSeed(def, seed, images, engine);
+      expect([seed, verdict, signature, vacuous]).toEqual([seed, 'pass', '', []]);
+    }
+  });
+
+  it('CR-95: and is caught when it does not: nobody answers within a nanosecond', () => {
+    const { def, images } = load('raft-promises');
+    const properties = def.properties.map((property) => {
+      const waits = property.kind === 'temporal' && property.withinNs !== null;
+      return waits ? { ...property, withinNs: 1 } : property;
+    });
+    const { signature } = runSeed({ ...def, properties }, 1, images, new WasmEngine());
+    expect(signature).toBe('eventually:serves in spite of a crash');
+  });
+
+  it('stands in the docs as it is', () => {
+    const docs = readFileSync('docs/properties.md', 'utf8');
+    const text = builtinScenarioText('raft-promises') ?? '';
+    const blocks = text.split('\n\n').filter((block) => block.startsWith('[[property]]'));
+    expect(blocks.filter((block) => docs.includes(block.trim()))).toHaveLength(2);
   });
 });

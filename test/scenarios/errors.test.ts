@@ -124,7 +124,7 @@ const ROWS: readonly (readonly [name: string, toml: string, expected: string])[]
     'an unknown kind of property',
     BASE + '[[property]]\nname = "p"\nkind = "allways"\n',
     'x.toml:10:1: property[0].kind | scenario/value | "allways" is not one of "exit", "never", ' +
-      '"eventually", "unique", "agree", "serializable", "linearizable"',
+      '"eventually", "unique", "agree", "always", "sometimes", "reachable", "unreachable", "after_quiescence", "serializable", "linearizable" (did you mean "always"?)',
   ],
   [
     'a history of a model that does not exist',
