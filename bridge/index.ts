@@ -14,3 +14,6 @@ export type {
 export * from './machine-options.ts';
 export * from './machine-events.ts';
 export * from './machine.ts';
+export { BACKEND_KINDS, findBackend, setUpPlugin } from './build/backend.ts';
+export type { BackendKind, SetupOptions } from './build/backend.ts';
+export { PACKAGED_QEMU } from './build/qemu-binary.ts';

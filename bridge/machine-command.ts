@@ -39,8 +39,7 @@ export function machineArguments(options: MachineOptions, ram?: string): string[
     ...['-nodefaults', '-no-user-config', '-display', 'none', '-monitor', 'none', '-no-shutdown'],
     ...['-icount', `shift=${shift},sleep=off`],
     ...['-rtc', `base=${options.rtcBase ?? RTC_BASE},clock=vm`],
-    ...['-bios', 'qboot.rom', '-kernel', options.kernel, '-append', options.commandLine],
-    ...(options.initrd === undefined ? [] : ['-initrd', options.initrd]),
+    ...['-bios', options.firmware ?? 'qboot.rom', ...bootArguments(options)],
     ...(backend.plugin === undefined ? [] : ['-plugin', backend.plugin]),
     ...['-device', `sim-control,fd=${CHANNEL_FD},seed=${options.seed},nics=${nics}`],
     ...['-chardev', 'null,id=sim-console-0', '-serial', 'chardev:sim-console-0'],
@@ -59,6 +58,12 @@ export function machineArguments(options: MachineOptions, ram?: string): string[
     );
   });
   return argv;
+}
+
+function bootArguments({ kernel, initrd, commandLine }: MachineOptions): string[] {
+  if (kernel === undefined) return [];
+  const rest = initrd === undefined ? [] : ['-initrd', initrd];
+  return ['-kernel', kernel, '-append', commandLine, ...rest];
 }
 
 /** With ioeventfd a request would reach its device when the host's scheduler says so. */

@@ -33,11 +33,13 @@ export interface MachineOptions {
   readonly cpus: number;
   /** 32 to 4096. */
   readonly memoryMiB: number;
-  /** Path of a Linux kernel (bzImage). */
-  readonly kernel: string;
+  /** Path of a Linux kernel (bzImage); absent for firmware that does without. */
+  readonly kernel?: string;
   /** Path of an initial file system (cpio). */
   readonly initrd?: string;
   readonly commandLine: string;
+  /** Path of a firmware in the place of qboot, which starts `kernel` and nothing else. */
+  readonly firmware?: string;
   /** Network cards; ports are their indexes. At most 8. */
   readonly nics: readonly NicOptions[];
   /** Block devices; the controller holds their contents. At most 8. */
@@ -89,7 +91,7 @@ export function checkMachineOptions(options: MachineOptions): void {
   if (options.rtcBase !== undefined && !CALENDAR.test(options.rtcBase)) {
     refuse(`the calendar time "${options.rtcBase}" is not of the form 2024-01-01T00:00:00`);
   }
-  for (const path of [options.kernel, options.initrd ?? '']) {
-    if (path.includes(',')) refuse('a path with a comma cannot be passed to QEMU');
+  for (const path of [options.kernel, options.initrd, options.firmware]) {
+    if (path?.includes(',') === true) refuse('a path with a comma cannot be passed to QEMU');
   }
 }

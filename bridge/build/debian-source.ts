@@ -1,0 +1,199 @@
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { SimError } from '../../sim/index.ts';
+import { runProgram } from './program.ts';
+
+/** Suites whose QEMU is of a version that the adapter is written for, the best first. */
+const SUITES = ['trixie', 'bookworm-backports'];
+/** 10.0.x: structures keep their layout within it, and the adapter's self-test guards that. */
+const VERSION = /^(?:\d+:)?(10\.0\.\d+)(?:\+|$)/;
+const KEYRING = '/usr/share/keyrings/debian-archive-keyring.gpg';
+const APT_REMEDY =
+  'check the network and the sources of apt; QEMU is fetched with apt, of Debian 12 or later';
+const APT_TIMEOUT_MS = 600_000;
+
+/** A source package of QEMU, verified. */
+export interface QemuSource {
+  /** Of QEMU: `10.0.13`. */
+  readonly version: string;
+  /** Of the package: `1:10.0.13+ds-0+deb13u1`. */
+  readonly packageVersion: string;
+  readonly folder: string;
+  /** Names of the files in `folder`: the original sources, Debian's changes. */
+  readonly original: string;
+  readonly debian: string;
+  /** SHA-256 over the SHA-256 of both, as the signed index states them. */
+  readonly digest: string;
+}
+
+interface IndexEntry {
+  readonly packageVersion: string;
+  readonly version: string;
+  /** Names and SHA-256. */
+  readonly files: readonly (readonly [name: string, sha256: string])[];
+}
+
+/**
+ * QEMU's source package, out of `cacheFolder` or from the archive that apt is set up for. apt
+ * checks the archive's signature; the files are checked again when they are used. Errors:
+ * `backend/no-source`, `backend/program-failed`.
+ */
+export async function fetchQemuSource(
+  cacheFolder: string,
+  say: (line: string) => void,
+): Promise<QemuSource> {
+  const kept = join(cacheFolder, 'qemu-source.json');
+  if (existsSync(kept)) {
+    const known = JSON.parse(readFileSync(kept, 'utf8')) as QemuSource;
+    if (isComplete(known)) return known;
+  }
+  mkdirSync(cacheFolder, { recursive: true });
+  const draft = mkdtempSync(join(cacheFolder, 'source-'));
+  try {
+    const source = await download(draft, cacheFolder, say);
+    writeFileSync(`${kept}.${process.pid}`, `${JSON.stringify(source, null, 2)}\n`);
+    renameSync(`${kept}.${process.pid}`, kept);
+    return source;
+  } finally {
+    rmSync(draft, { recursive: true, force: true });
+  }
+}
+
+async function download(
+  draft: string,
+  cacheFolder: string,
+  say: (line: string) => void,
+): Promise<QemuSource> {
+  const mirrors = await mirrorsOfApt();
+  for (const suite of SUITES) {
+    for (const mirror of mirrors) {
+      const apt = aptOptions(draft, `deb-src [signed-by=${KEYRING}] ${mirror} ${suite} main`);
+      say(`looking for QEMU's source in ${suite}`);
+      const entry = await lookUp(apt);
+      if (entry === undefined) continue;
+      say(`downloading QEMU ${entry.packageVersion} (40 MB)`);
+      return await take(entry, { apt, draft, cacheFolder });
+    }
+  }
+  throw new SimError({
+    code: 'backend/no-source',
+    message: `apt knows no source package of QEMU 10.0 (looked in ${SUITES.join(', ')})`,
+    remedy: APT_REMEDY,
+  });
+}
+
+/** Archives of Debian that apt is set up for, without the one for security updates. */
+async function mirrorsOfApt(): Promise<string[]> {
+  const format = '$(CREATED_BY) $(ORIGIN)|$(SITE)|$(RELEASE)';
+  const output = await runProgram('apt-get', ['indextargets', '--format', format], {
+    remedy: APT_REMEDY,
+    timeoutMs: APT_TIMEOUT_MS,
+  });
+  const sites = output.split('\n').flatMap((line) => {
+    const [origin = '', site = '', release = ''] = line.split('|');
+    const isMain = origin === 'Packages Debian' && !release.endsWith('-security');
+    return isMain ? [site] : [];
+  });
+  return [...new Set(sites)];
+}
+
+/** apt with sources and lists of our own: what is installed and configured here stays as it is. */
+function aptOptions(folder: string, source: string): string[] {
+  const list = join(folder, 'sources.list');
+  rmSync(join(folder, 'lists'), { recursive: true, force: true });
+  mkdirSync(join(folder, 'lists', 'partial'), { recursive: true });
+  writeFileSync(list, `${source}\n`);
+  return [
+    `Dir::Etc::SourceList=${list}`,
+    'Dir::Etc::SourceParts=/dev/null',
+    `Dir::State::Lists=${join(folder, 'lists')}/`,
+    'Dir::Cache::pkgcache=',
+    'Dir::Cache::srcpkgcache=',
+    'APT::Sandbox::User=',
+    'Acquire::Languages=none',
+    'Acquire::Retries=2',
+    'Debug::NoLocking=true',
+  ].flatMap((each) => ['-o', each]);
+}
+
+async function lookUp(apt: readonly string[]): Promise<IndexEntry | undefined> {
+  const options = { remedy: APT_REMEDY, timeoutMs: APT_TIMEOUT_MS };
+  try {
+    await runProgram('apt-get', [...apt, '-q', 'update'], options);
+    return parseIndex(await runProgram('apt-cache', [...apt, 'showsrc', 'qemu'], options));
+  } catch (error) {
+    // A mirror without this suite is no failure: the next one may have it.
+    if (error instanceof SimError && error.code === 'backend/program-failed') return undefined;
+    throw error;
+  }
+}
+
+/** The newest acceptable entry of an index of source packages. */
+export function parseIndex(text: string): IndexEntry | undefined {
+  return text
+    .split(/\n\n+/)
+    .flatMap((stanza) => {
+      const packageVersion = /^Version: (.*)$/m.exec(stanza)?.[1] ?? '';
+      const version = VERSION.exec(packageVersion)?.[1];
+      const sums = /^Checksums-Sha256:\n((?: .*\n?)+)/m.exec(stanza)?.[1] ?? '';
+      const files = [...sums.matchAll(/^ ([0-9a-f]{64}) \d+ (\S+)$/gm)].map((match) => {
+        return [match[2] ?? '', match[1] ?? ''] as const;
+      });
+      return version === undefined || files.length === 0
+        ? []
+        : [{ packageVersion, version, files }];
+    })
+    .sort((a, b) => patchLevel(a.version) - patchLevel(b.version))
+    .at(-1);
+}
+
+function patchLevel(version: string): number {
+  return Number(version.split('.')[2] ?? 0);
+}
+
+async function take(
+  entry: IndexEntry,
+  where: { readonly apt: readonly string[]; readonly draft: string; readonly cacheFolder: string },
+): Promise<QemuSource> {
+  const { packageVersion, version, files } = entry;
+  const args = ['-q', 'source', '--download-only', `qemu=${packageVersion}`];
+  await runProgram('apt-get', [...where.apt, ...args], {
+    folder: where.draft,
+    remedy: APT_REMEDY,
+    timeoutMs: APT_TIMEOUT_MS,
+  });
+  const find = (pattern: RegExp): readonly [string, string] => {
+    return files.find(([name]) => pattern.test(name)) ?? ['', ''];
+  };
+  const chosen = [find(/\.orig\.tar\.xz$/), find(/\.debian\.tar\.xz$/)] as const;
+  for (const [name, sha256] of chosen) check(join(where.draft, name), sha256);
+  const digest = createHash('sha256').update(chosen.map(([, sum]) => sum).join());
+  const folder = join(where.cacheFolder, `qemu-${version}-source`);
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
+  for (const [name] of chosen) renameSync(join(where.draft, name), join(folder, name));
+  const [[original], [debian]] = chosen;
+  return { version, packageVersion, folder, original, debian, digest: digest.digest('hex') };
+}
+
+function check(path: string, sha256: string): void {
+  const found = createHash('sha256').update(readFileSync(path)).digest('hex');
+  if (found === sha256) return;
+  throw new SimError({
+    code: 'backend/checksum',
+    message: `a file of QEMU's source package has SHA-256 ${found}, expected ${sha256}`,
+    remedy: 'the archive or the way to it is damaged; try again, with another mirror if it stays',
+  });
+}
+
+function isComplete(source: QemuSource): boolean {
+  const sums = [source.original, source.debian].map((name) => {
+    const path = join(source.folder, name);
+    if (!existsSync(path)) return '';
+    return createHash('sha256').update(readFileSync(path)).digest('hex');
+  });
+  return createHash('sha256').update(sums.join()).digest('hex') === source.digest;
+}
