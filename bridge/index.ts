@@ -14,6 +14,8 @@ export type {
 export * from './machine-options.ts';
 export * from './machine-events.ts';
 export * from './machine.ts';
-export { BACKEND_KINDS, findBackend, setUpPlugin } from './build/backend.ts';
-export type { BackendKind, SetupOptions } from './build/backend.ts';
+export * from './build/backend-kind.ts';
+export { findBackend, setUpPlugin } from './build/backend.ts';
+export type { SetupOptions } from './build/backend.ts';
+export { installPackages, missingPackages, neededPackages } from './build/packages.ts';
 export { PACKAGED_QEMU } from './build/qemu-binary.ts';

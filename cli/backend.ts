@@ -1,7 +1,10 @@
 import { SimError } from '../sim/index.ts';
 
-/** The engines that can run guests here. All are part of this package. */
-export const BACKENDS = ['wasm'] as const;
+/**
+ * The engines that can run guests here: that of WASM, which is part of this package, and those that
+ * `sim vm setup` makes for machines.
+ */
+export const BACKENDS = ['wasm', 'plugin', 'patched', 'stock'] as const;
 export type Backend = (typeof BACKENDS)[number];
 
 const PACKAGED: Backend = 'wasm';

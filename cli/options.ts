@@ -333,6 +333,14 @@ export const COMMANDS = {
     options: {},
     examples: ['sim completions bash > /etc/bash_completion.d/sim'],
   },
+  'vm setup': {
+    summary: 'make this computer ready for machines: packages, the adapter, its self-test',
+    arguments: [],
+    options: {
+      qemu: { kind: 'path', value: 'file', help: "a QEMU in the place of Debian's" },
+    },
+    examples: ['sim vm setup', 'sim vm setup --backend plugin'],
+  },
   'guest build': {
     summary: 'build a guest that comes with the simulator, or one C file',
     arguments: [{ name: 'guest', required: true, completes: 'guest', help: 'a name or a C file' }],

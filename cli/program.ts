@@ -37,9 +37,15 @@ const LOADERS: { readonly [Name in CommandName]: () => Promise<{ readonly run: R
   inspect: () => import('./commands/inspect.ts'),
   doctor: () => import('./commands/doctor.ts'),
   completions: () => import('./commands/completions.ts'),
+  'vm setup': () => import('./commands/vm-setup.ts'),
   'guest build': () => import('./commands/guest-build.ts'),
   'guest instrument': () => import('./commands/guest-instrument.ts'),
   'guest explain': () => import('./commands/guest-explain.ts'),
+};
+
+const GROUP_SUMMARIES: Readonly<Record<string, string>> = {
+  guest: 'work on guest programs',
+  vm: 'work on machines',
 };
 
 const EXIT_USAGE = 64;
@@ -80,7 +86,7 @@ function buildProgram(host: Host, setExitCode: (code: number) => void): Command 
 function group(program: Command, groups: Map<string, Command>, name: string, host: Host): Command {
   let command = groups.get(name);
   if (command === undefined) {
-    command = configure(program.command(name), host).summary('work on guest programs');
+    command = configure(program.command(name), host).summary(GROUP_SUMMARIES[name] ?? '');
     groups.set(name, command);
   }
   return command;

@@ -5,15 +5,12 @@ import { join } from 'node:path';
 import { SimError } from '../../sim/index.ts';
 import { WIRE_VERSION } from '../channel/wire.ts';
 import type { MachineBackend } from '../machine-options.ts';
+import type { BackendKind } from './backend-kind.ts';
 import { fetchQemuSource } from './debian-source.ts';
 import { buildPlugin } from './plugin.ts';
 import { PACKAGED_QEMU, inspectQemu } from './qemu-binary.ts';
 import type { QemuBinary } from './qemu-binary.ts';
 import { selfTest } from './self-test.ts';
-
-/** Backends that can be asked for. */
-export const BACKEND_KINDS = ['plugin', 'patched', 'stock'] as const;
-export type BackendKind = (typeof BACKEND_KINDS)[number];
 
 /** The adapter relies on structures as QEMU 10.0 lays them out. */
 const SUPPORTED_VERSION = /^10\.0\.\d+$/;

@@ -10,7 +10,8 @@ import { runProgram } from './program.ts';
 const SUITES = ['trixie', 'bookworm-backports'];
 /** 10.0.x: structures keep their layout within it, and the adapter's self-test guards that. */
 const VERSION = /^(?:\d+:)?(10\.0\.\d+)(?:\+|$)/;
-const KEYRING = '/usr/share/keyrings/debian-archive-keyring.gpg';
+/** What Debian's archives are signed with. */
+export const KEYRING = '/usr/share/keyrings/debian-archive-keyring.gpg';
 const APT_REMEDY =
   'check the network and the sources of apt; QEMU is fetched with apt, of Debian 12 or later';
 const APT_TIMEOUT_MS = 600_000;
@@ -67,10 +68,10 @@ async function download(
   cacheFolder: string,
   say: (line: string) => void,
 ): Promise<QemuSource> {
-  const mirrors = await mirrorsOfApt();
+  const mirrors = await debianMirrors();
   for (const suite of SUITES) {
-    for (const mirror of mirrors) {
-      const apt = aptOptions(draft, `deb-src [signed-by=${KEYRING}] ${mirror} ${suite} main`);
+    for (const { site } of mirrors) {
+      const apt = aptOptions(draft, `deb-src [signed-by=${KEYRING}] ${site} ${suite} main`);
       say(`looking for QEMU's source in ${suite}`);
       const entry = await lookUp(apt);
       if (entry === undefined) continue;
@@ -85,19 +86,27 @@ async function download(
   });
 }
 
-/** Archives of Debian that apt is set up for, without the one for security updates. */
-async function mirrorsOfApt(): Promise<string[]> {
-  const format = '$(CREATED_BY) $(ORIGIN)|$(SITE)|$(RELEASE)';
+/** An archive of Debian that apt is set up for. */
+export interface Mirror {
+  readonly site: string;
+  /** Of the installed system: `bookworm`. */
+  readonly codename: string;
+}
+
+/** The archives of Debian that apt is set up for, without those of updates and backports. */
+export async function debianMirrors(): Promise<Mirror[]> {
+  const format = '$(CREATED_BY) $(ORIGIN)|$(SITE)|$(CODENAME)';
   const output = await runProgram('apt-get', ['indextargets', '--format', format], {
     remedy: APT_REMEDY,
     timeoutMs: APT_TIMEOUT_MS,
   });
-  const sites = output.split('\n').flatMap((line) => {
-    const [origin = '', site = '', release = ''] = line.split('|');
-    const isMain = origin === 'Packages Debian' && !release.endsWith('-security');
-    return isMain ? [site] : [];
-  });
-  return [...new Set(sites)];
+  const mirrors = new Map<string, Mirror>();
+  for (const line of output.split('\n')) {
+    const [origin = '', site = '', codename = ''] = line.split('|');
+    const isMain = origin === 'Packages Debian' && !codename.includes('-');
+    if (isMain) mirrors.set(site, { site, codename });
+  }
+  return [...mirrors.values()];
 }
 
 /** apt with sources and lists of our own: what is installed and configured here stays as it is. */

@@ -1,0 +1,43 @@
+import { join } from 'node:path';
+import {
+  installPackages,
+  missingPackages,
+  neededPackages,
+  setUpPlugin,
+} from '../../bridge/index.ts';
+import type { BackendKind } from '../../bridge/index.ts';
+import { cacheFolder } from '../cache-folder.ts';
+import type { Context } from '../context.ts';
+import type { OptionsOf } from '../options.ts';
+
+/** `sim vm setup`: packages, the adapter, its self-test; says which backend it chose and why. */
+export async function run(
+  _args: readonly string[],
+  options: OptionsOf<'vm setup'>,
+  context: Context,
+): Promise<number> {
+  const { host, globals, output } = context;
+  const folder = join(cacheFolder(host), 'machines');
+  const startMs = performance.now();
+  const say = (line: string): void => {
+    if (!globals.quiet) host.stderr.write(`${seconds(startMs)}  ${line}\n`);
+  };
+  const { kind, why } = choose(context.backend);
+  await installPackages(await missingPackages(neededPackages(kind)), folder, say);
+  const qemu = options.qemu === undefined ? {} : { qemu: context.path(options.qemu) };
+  const backend = await setUpPlugin({ cacheFolder: folder, say, ...qemu });
+  const { binary, identity } = backend;
+  output.record({ type: 'machines', backend: backend.kind, why, binary, identity });
+  output.say(`machines run on the backend ${backend.kind}: ${why}`);
+  output.say(`${binary}, identity ${identity.slice(0, 16)}, ${seconds(startMs).trim()}`);
+  return 0;
+}
+
+function choose(asked: string): { readonly kind: BackendKind; readonly why: string } {
+  if (asked === 'plugin') return { kind: 'plugin', why: 'asked for' };
+  return { kind: 'plugin', why: 'it needs no build of QEMU' };
+}
+
+function seconds(startMs: number): string {
+  return `${((performance.now() - startMs) / 1000).toFixed(1).padStart(6)} s`;
+}
