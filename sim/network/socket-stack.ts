@@ -1,6 +1,6 @@
 import { encodeCanonical } from '../kernel/canonical.ts';
 import { ERRNO } from '../kernel/errno.ts';
-import type { Interest } from '../kernel/guest.ts';
+import type { Interest, Readiness } from '../kernel/guest.ts';
 import { RollingDigest } from '../kernel/rolling-digest.ts';
 import { readInteger, readRecord } from '../kernel/shape.ts';
 import type { VirtualNs } from '../kernel/units.ts';
@@ -13,10 +13,13 @@ import {
   type TimerEvent,
   type TimerKind,
 } from './packet.ts';
+import { SOCKET_OPTIONS } from './socket-options.ts';
 import {
   NODE_BUFFER_BYTES_MAX,
   READINESS,
   SOCKETS_MAX,
+  WAKES_READER,
+  WAKES_WRITER,
   type Datagram,
   type Endpoint,
   type ShutdownHow,
@@ -24,6 +27,7 @@ import {
   type SocketKind,
 } from './socket-types.ts';
 import {
+  isReadyFor,
   readinessOf,
   receiveBytes,
   sendBytes,
@@ -279,10 +283,23 @@ export class SocketStack {
 
   /** Whether any of the interests is ready. A socket that is gone is ready. */
   isReady(interests: readonly Interest[]): boolean {
-    const { READABLE, WRITABLE, HANGUP, ERROR } = READINESS;
+    for (const interest of interests) {
+      if (this.isReadyFor(interest.socket, interest.readiness)) return true;
+    }
+    return false;
+  }
+
+  /**
+   * As `isReady`, for somebody for whom nothing was ready before the last packet or timer: looks
+   * only at the sockets that it can have made ready.
+   */
+  becameReady(interests: readonly Interest[]): boolean {
+    // So little room is left for all sockets that any of them may have more, or less, by now.
+    if (this.meter.free < SOCKET_OPTIONS['send-buffer'].max) return this.isReady(interests);
+    const { stirred, stirredListener } = this.tcp;
     for (const { socket, readiness } of interests) {
-      const wanted = readiness === 'read' ? READABLE | HANGUP | ERROR : WRITABLE | ERROR;
-      if ((this.readiness(socket) & wanted) !== 0) return true;
+      if (socket !== stirred && socket !== stirredListener && !this.udp.has(socket)) continue;
+      if (this.isReadyFor(socket, readiness)) return true;
     }
     return false;
   }
@@ -342,6 +359,12 @@ export class SocketStack {
     if (packet.protocol === PROTOCOL_TCP) return this.tcp.deliver(packet);
     if (packet.protocol === PROTOCOL_ICMP) return this.udp.deliverUnreachable(packet);
     return this.udp.deliver(packet);
+  }
+
+  private isReadyFor(id: SocketId, readiness: Readiness): boolean {
+    const tcp = this.tcp.get(id);
+    if (tcp !== undefined) return isReadyFor(this.tcp, tcp, readiness);
+    return (this.readiness(id) & (readiness === 'read' ? WAKES_READER : WAKES_WRITER)) !== 0;
   }
 
   private notTcp(id: SocketId): number {

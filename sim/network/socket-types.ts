@@ -17,6 +17,9 @@ export interface Datagram extends Endpoint {
 
 /** Bits of `readiness`: hangup is the peer's end of stream. */
 export const READINESS = { READABLE: 1, WRITABLE: 2, HANGUP: 4, ERROR: 8 } as const;
+/** What ends a wait for reading, and one for writing. */
+export const WAKES_READER = READINESS.READABLE | READINESS.HANGUP | READINESS.ERROR;
+export const WAKES_WRITER = READINESS.WRITABLE | READINESS.ERROR;
 
 /** A node has at most this many sockets, with those that its program closed lately. */
 export const SOCKETS_MAX = 8_192;

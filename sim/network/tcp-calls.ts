@@ -1,5 +1,6 @@
 import { ERRNO } from '../kernel/errno.ts';
-import { READINESS, type ShutdownHow } from './socket-types.ts';
+import type { Readiness } from '../kernel/guest.ts';
+import { READINESS, WAKES_READER, WAKES_WRITER, type ShutdownHow } from './socket-types.ts';
 import { pump, sendReset, updateWindow } from './tcp-output.ts';
 import type { TcpHost, TcpSocket } from './tcp-socket.ts';
 
@@ -156,6 +157,17 @@ export function readinessOf(host: TcpHost, socket: TcpSocket): number {
   const readable = socket.receiveQueue.length > 0 || atEnd(socket);
   const writable = block.writeShut || hasRoomWorthAWrite(host, socket);
   return (readable ? READABLE : 0) | (writable ? WRITABLE : 0) | (block.finReceived ? HANGUP : 0);
+}
+
+/** Whether a program that waits for this would go on: what the bits of `readinessOf` say, and no more. */
+export function isReadyFor(host: TcpHost, socket: TcpSocket, readiness: Readiness): boolean {
+  const { block } = socket;
+  const reads = readiness === 'read';
+  if (block.state === 'established') {
+    if (!reads) return block.writeShut || hasRoomWorthAWrite(host, socket);
+    return socket.receiveQueue.length > 0 || block.finReceived || block.readShut;
+  }
+  return (readinessOf(host, socket) & (reads ? WAKES_READER : WAKES_WRITER)) !== 0;
 }
 
 /** A third of the buffer is free, so that a writer is not woken for each segment (as on Linux). */

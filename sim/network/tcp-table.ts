@@ -57,6 +57,9 @@ export class TcpTable implements TcpHost {
   private readonly ports = new PortBook();
   private readonly timeWaits = new TimeWaits();
   private readonly orphans = new Fifo<Orphan>();
+  /** The socket that the last segment or timer was for, and the listener it came from; or 0. */
+  stirred: SocketId = 0;
+  stirredListener: SocketId = 0;
 
   /** `newId` gives the next socket's id, or a negated errno constant. */
   constructor(wire: NodeWire, meter: Meter, newId: () => number) {
@@ -198,6 +201,7 @@ export class TcpTable implements TcpHost {
     this.sweep();
     const key = keyOfPacket(packet);
     const connection = this.connections.get(key);
+    this.stir(connection);
     if (connection !== undefined) {
       const segment = unwrapped(packet, nearOf(connection.block, packet));
       return segmentArrives(this, connection, segment) ? DROP.BUFFER : 0;
@@ -220,6 +224,7 @@ export class TcpTable implements TcpHost {
   /** A timer's event is due. */
   fire(id: SocketId, timer: TimerKind): void {
     const socket = this.sockets.get(id);
+    this.stir(socket);
     if (socket === undefined) return;
     const nowNs = this.nowNs();
     if (timer === 'acknowledge') {
@@ -317,6 +322,11 @@ export class TcpTable implements TcpHost {
     }
     this.timeWaits.restore(timeWaits);
     this.orphans.replace(orphans);
+  }
+
+  private stir(socket: TcpSocket | undefined): void {
+    this.stirred = socket?.id ?? 0;
+    this.stirredListener = socket?.block.listener ?? 0;
   }
 
   /** Sends the first SYN, or the SYN that answers one. */

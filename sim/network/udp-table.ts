@@ -218,6 +218,10 @@ export class UdpTable {
     return { address: typeof route === 'string' ? ANY_ADDRESS : route.source, port: socket.port };
   }
 
+  has(id: SocketId): boolean {
+    return this.sockets.has(id);
+  }
+
   readiness(socket: UdpSocket): number {
     const { READABLE, WRITABLE, ERROR } = READINESS;
     if (socket.error !== 0) return READABLE | WRITABLE | ERROR;

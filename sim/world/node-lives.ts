@@ -173,10 +173,12 @@ export class NodeLives {
     }
   }
 
+  /** A packet or a timer of the node's has come: wakes the guest if it made something ready. */
   wakeIfReady(node: number, atNs: VirtualNs): void {
     const life = this.mutable(node);
     if (life.status !== 'waiting' || life.wait === null) return;
-    if (this.host.network.stack(node).isReady(life.wait.interests)) this.wake(node, 'ready', atNs);
+    const stack = this.host.network.stack(node);
+    if (stack.becameReady(life.wait.interests)) this.wake(node, 'ready', atNs);
   }
 
   /** Power loss, also after the program has ended; false if the machine is not on. */

@@ -74,6 +74,8 @@ export class NetLoop implements NetStacks {
   /** How many events were handled. */
   handled = 0;
   nowNs = 0;
+  /** Looks at a node before each event for it; what it returns is called after the event. */
+  watch: ((node: number) => () => void) | null = null;
   private readonly decisionFrames: Uint8Array[] = [];
   private readonly eventFrames: Uint8Array[] = [];
 
@@ -108,9 +110,11 @@ export class NetLoop implements NetStacks {
   step(): boolean {
     for (const program of this.programs) program.act(this);
     if (this.queue.length === 0) return false;
-    const { atNs, payload } = this.queue.pop();
+    const { atNs, consumer, payload } = this.queue.pop();
     this.nowNs = atNs;
+    const look = this.watch?.(consumer);
     this.network.handle(payload, atNs);
+    look?.();
     this.handled++;
     return true;
   }
