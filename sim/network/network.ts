@@ -152,10 +152,11 @@ export class Network implements WireNetwork, MachineWireNetwork {
     return stack;
   }
 
-  /** Delivers a packet or fires a timer that is due at `atNs`. */
-  handle(event: NetworkEvent, atNs: VirtualNs): void {
-    if (event.kind === 'timer') this.stack(event.node).fire(event.socket, event.timer, atNs);
-    else this.arrive(event, atNs);
+  /** Delivers a packet or fires a timer that is due at `atNs`; false if the timer was stopped or moved. */
+  handle(event: NetworkEvent, atNs: VirtualNs): boolean {
+    if (event.kind === 'timer') return this.stack(event.node).fire(event, atNs);
+    this.arrive(event, atNs);
+    return true;
   }
 
   /** Whether the event is that of a timer which was stopped, and changes nothing when it comes. */

@@ -6,13 +6,7 @@ import { readInteger, readRecord } from '../kernel/shape.ts';
 import type { VirtualNs } from '../kernel/units.ts';
 import { Meter } from './byte-queue.ts';
 import type { NodeWire } from './node-wire.ts';
-import {
-  PROTOCOL_ICMP,
-  PROTOCOL_TCP,
-  type Packet,
-  type TimerEvent,
-  type TimerKind,
-} from './packet.ts';
+import { PROTOCOL_ICMP, PROTOCOL_TCP, type Packet, type TimerEvent } from './packet.ts';
 import { SOCKET_OPTIONS } from './socket-options.ts';
 import {
   NODE_BUFFER_BYTES_MAX,
@@ -324,11 +318,12 @@ export class SocketStack {
     return this.tcp.awaits(socket, timer, atNs);
   }
 
-  /** The network fires a timer. */
-  fire(socket: SocketId, timer: TimerKind, atNs: VirtualNs): void {
+  /** A timer's event has come; false if the timer was stopped or moved. */
+  fire({ socket, timer }: TimerEvent, atNs: VirtualNs): boolean {
     this.wire.enter(atNs);
-    this.tcp.fire(socket, timer);
+    const fired = this.tcp.fire(socket, timer);
     this.wire.leave();
+    return fired;
   }
 
   capture(): unknown {

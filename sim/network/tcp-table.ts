@@ -221,17 +221,14 @@ export class TcpTable implements TcpHost {
     return this.sockets.get(id)?.[timer].awaits(atNs) ?? false;
   }
 
-  /** A timer's event is due. */
-  fire(id: SocketId, timer: TimerKind): void {
+  /** A timer's event is due; false if the timer was stopped or moved. */
+  fire(id: SocketId, timer: TimerKind): boolean {
     const socket = this.sockets.get(id);
+    if (socket === undefined || !socket[timer].fires(this.wake, this.nowNs())) return false;
     this.stir(socket);
-    if (socket === undefined) return;
-    const nowNs = this.nowNs();
-    if (timer === 'acknowledge') {
-      if (socket.acknowledge.fires(this.wake, nowNs)) sendAcknowledgement(this, socket);
-    } else if (socket.retransmit.fires(this.wake, nowNs)) {
-      retransmitRunsOut(this, socket);
-    }
+    if (timer === 'acknowledge') sendAcknowledgement(this, socket);
+    else retransmitRunsOut(this, socket);
+    return true;
   }
 
   transmit(socket: TcpSocket, flags: number, sequence: number, payload: Uint8Array): void {

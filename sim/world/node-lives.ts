@@ -159,18 +159,20 @@ export class NodeLives {
     return deadlineQueuedNs !== atNs || status !== 'waiting' || wait?.deadlineNs === null;
   }
 
-  /** A deadline event has come: wakes the node if that is what it waits for. */
-  deadline(node: number, atNs: VirtualNs): void {
+  /** A deadline event has come: wakes the node if that is what it waits for; false if not. */
+  deadline(node: number, atNs: VirtualNs): boolean {
     const life = this.mutable(node);
-    if (life.deadlineQueuedNs !== atNs) return;
+    if (life.deadlineQueuedNs !== atNs) return false;
     life.deadlineQueuedNs = -1;
     const deadlineNs = life.wait?.deadlineNs ?? null;
-    if (life.status !== 'waiting' || deadlineNs === null) return;
-    if (deadlineNs > atNs) this.queueDeadline(node, life, deadlineNs);
-    else {
-      this.timersFired++;
-      this.wake(node, 'deadline', atNs);
+    if (life.status !== 'waiting' || deadlineNs === null) return false;
+    if (deadlineNs > atNs) {
+      this.queueDeadline(node, life, deadlineNs);
+      return false;
     }
+    this.timersFired++;
+    this.wake(node, 'deadline', atNs);
+    return true;
   }
 
   /** A packet or a timer of the node's has come: wakes the guest if it made something ready. */

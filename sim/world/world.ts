@@ -406,12 +406,9 @@ export class World {
     return plan;
   }
 
-  /**
-   * Takes out what waits for nothing any more, such as a timer that was stopped, before its time:
-   * nobody runs who could take it up again, and a world in which nothing else waits is quiet now.
-   */
+  /** Takes out timers that were stopped, before their time: nobody runs who could start them again. */
   private dropVoid(): void {
-    for (;;) {
+    while (this.lives.firstRunnable() < 0) {
       const payload = this.queue.peekPayload();
       if (payload === undefined || !canLapse(payload)) return;
       const { atNs, consumer } = this.queue.peek();
@@ -426,14 +423,14 @@ export class World {
 
   /** The reason to end now, or null. */
   private endDue(): EndReason | null {
-    if (this.lives.firstRunnable() < 0) this.dropVoid();
     const { until, limits } = this.scenario.plan;
     if (until === 'property' && (this.checker.failed || this.checker.settled)) return 'property';
     if (until === 'stopped' && this.lives.allStopped) return 'stopped';
     if (this.quantumCount >= limits.quantaMax) return 'quanta';
-    const nextNs = this.frontierNs();
+    const isAtLimit = this.frontierNs() >= limits.virtualNsMax;
+    if (isAtLimit) this.dropVoid();
     if (this.queue.length === 0 && this.lives.firstRunnable() < 0) return 'quiescence';
-    if (nextNs < limits.virtualNsMax) return null;
+    if (!isAtLimit) return null;
     this.now = limits.virtualNsMax;
     return 'virtual-time';
   }
@@ -487,26 +484,29 @@ export class World {
         remedy: 'this is a defect of the simulator; please report it with the bundle',
       });
     }
-    this.now = Math.max(this.now, atNs);
     this.actingNs = atNs;
-    this.dispatch(queued);
+    // A timer that was stopped is nothing that happens: a world that waits for no other is quiet.
+    if (this.dispatch(queued)) this.now = Math.max(this.now, atNs);
   }
 
-  private dispatch({ atNs, consumer, payload }: QueuedEvent<WorldEvent>): void {
+  /** Does what is due; false if nothing was, because a timer had been stopped or moved. */
+  private dispatch({ atNs, consumer, payload }: QueuedEvent<WorldEvent>): boolean {
     switch (payload.kind) {
       case 'network':
-        this.network.handle(payload.event, atNs);
-        return this.lives.wakeIfReady(consumer, atNs);
+        if (!this.network.handle(payload.event, atNs)) return false;
+        this.lives.wakeIfReady(consumer, atNs);
+        return true;
       case 'deadline':
         return this.lives.deadline(consumer, atNs);
       case 'start':
-        return this.lives.start(consumer, atNs);
+        this.lives.start(consumer, atNs);
+        return true;
       case 'plan': {
         const name = encodeUtf8(this.plan.eventName(payload.index));
         const { index, phase, node = -1 } = payload;
         this.events.append(this.planKind, -1, atNs, digest32(name), PLAN_PHASES[phase]);
         this.plan.handle(index, phase, node, atNs);
-        return;
+        return true;
       }
     }
   }
