@@ -1,12 +1,14 @@
 import {
   ddmin,
   decodeDecisions,
+  decodeEvents,
   drawUniform,
   firingsOf,
   isSound,
   keepFaults,
   keepFired,
   LOG_DECISIONS,
+  LOG_EVENTS,
   moveEvents,
   numberArguments,
   onlyProperty,
@@ -20,6 +22,7 @@ import {
   withLimit,
   withLinks,
   withNumber,
+  withoutFaults,
   withoutNodes,
   withoutScheduling,
   weakerEvents,
@@ -32,6 +35,7 @@ import type { WasmEngine } from '../wasm/index.ts';
 import type { ProbePool } from './probe-pool.ts';
 import { runProbe, type Probe } from './probe.ts';
 import type { RunRecord } from './record.ts';
+import { alignedScenarios } from './shrink-alignment.ts';
 import type { ShrinkBudget } from './shrink-budget.ts';
 
 /** A scenario that may show the failure, and what is answered in its run besides the seed. */
@@ -97,6 +101,7 @@ export class Shrinker {
     const stages: readonly (readonly [string, () => Promise<void>])[] = [
       ['frame', () => this.frame()],
       ['faults', () => this.faults()],
+      ['other times', () => this.align()],
       ['other draws', () => this.redraw()],
       ['network', () => this.network()],
       ['decisions', () => this.decisions()],
@@ -129,7 +134,7 @@ export class Shrinker {
       if (found < 0) return -1;
       const place = from + found;
       const candidate = candidates[place] as Candidate;
-      if (!guarded || this.failsCalmly || !(await this.fails(withoutFaults(candidate)))) {
+      if (!guarded || this.failsCalmly || !(await this.fails(calmly(candidate)))) {
         this.current = candidate;
         return place;
       }
@@ -185,10 +190,12 @@ export class Shrinker {
   /** Only what happened, as it happened, up to the failure, and only the property that failed. */
   private async frame(): Promise<void> {
     const { wanted } = this.options;
-    this.failsCalmly = await this.fails(withoutFaults(this.current));
+    this.failsCalmly = await this.fails(calmly(this.current));
     const { record, decisions, failNs } = this.view();
     const { scenario } = this.current;
-    const firings = firingsOf(scenario, decisions, record.outcome.endNs);
+    const events = decodeEvents(readWholeLog(record.events, LOG_EVENTS));
+    const { endNs } = record.outcome;
+    const firings = firingsOf(scenario, { decisions, events, endNs });
     // Half as long again, and a second: a candidate may take its time to fail.
     const cut = (smaller: ScenarioDef): ScenarioDef => {
       return withLimit(smaller, Math.floor(failNs * 1.5) + 1_000_000_000);
@@ -222,12 +229,36 @@ export class Shrinker {
     );
   }
 
+  /** Fewer faults, those that are left where they meet what they met: see `alignedScenarios`. */
+  private async align(): Promise<void> {
+    for (let smaller = true; smaller;) {
+      smaller = false;
+      const { record } = this.view();
+      const runOf = (scenario: ScenarioDef): RunRecord => {
+        this.options.budget.charge(1);
+        return viewOf(this.with(scenario), this.options).record;
+      };
+      for (const group of alignedScenarios(this.current.scenario, record, runOf)) {
+        if (this.isSpent()) return;
+        if (
+          (await this.take(
+            group.map((scenario) => this.with(scenario)),
+            true,
+          )) < 0
+        )
+          continue;
+        smaller = true;
+        await this.faults();
+        break;
+      }
+    }
+  }
+
   /**
    * Fewer faults under other seeds, or sooner or later: a fault may be there only because without
    * it everything else comes at other times.
    */
   private async redraw(): Promise<void> {
-    const { isSafety } = this.view();
     for (;;) {
       const base = this.current;
       const { scenario } = base;
@@ -240,7 +271,7 @@ export class Shrinker {
           return { ...base, scenario: redrawn(smaller, draw) };
         });
       });
-      if ((await this.take(candidates, !isSafety)) < 0) break;
+      if ((await this.take(candidates, true)) < 0) break;
       await this.faults();
     }
   }
@@ -392,8 +423,9 @@ function isSingle(stream: string, arity: number): boolean {
   return arity === 2 || stream.endsWith('/schedule');
 }
 
-function withoutFaults({ scenario }: Candidate): Candidate {
-  return { scenario: withEvents(scenario, []), answers: [], calm: [] };
+/** The candidate's world when nothing goes wrong in it. */
+function calmly({ scenario }: Candidate): Candidate {
+  return { scenario: withoutFaults(scenario), answers: [], calm: [] };
 }
 
 function probeOf(candidate: Candidate, wanted: FailureSignature): Omit<Probe, 'start'> {

@@ -7,6 +7,7 @@ import {
   type ScenarioDef,
 } from '../sim/index.ts';
 import type { RunRecord } from './record.ts';
+import { singleFaultsOf, type SingleFault } from './single-faults.ts';
 import { printable, type TimelineRow } from './timeline.ts';
 
 /** A story is at most this long: what fits on a screen and in a head. */
@@ -28,8 +29,15 @@ export interface Story {
   readonly moral: string;
 }
 
+/** A row of the timeline, or a fault that one decision made. */
+type Row = Omit<TimelineRow, 'kind'> & { readonly kind: TimelineRow['kind'] | 'single' };
+
+/** Of single faults the last ones are told first: the failure came soon after. */
+const SINGLES_TOLD = 8;
+
 /** Things that happen to nodes; the rest are lines of consoles. */
-const FAULTS: ReadonlySet<TimelineRow['kind']> = new Set([
+const FAULTS: ReadonlySet<Row['kind']> = new Set([
+  'single',
   'crash',
   'restart',
   'pause',
@@ -44,14 +52,17 @@ const FAULTS: ReadonlySet<TimelineRow['kind']> = new Set([
 /**
  * What happened in a failed run, in order, for people: the faults, the line that broke the property,
  * the earlier line that it contradicts, and of the consoles what has to do with these: lines with
- * the same words where the pattern has stars, the last line before a crash, the first after it.
+ * the same words where the pattern has stars or with the same numbers, the last line before a crash,
+ * the first after it, and the last words of all.
  */
 export function storyOf(
-  { scenario, outcome }: RunRecord,
-  rows: readonly TimelineRow[],
+  record: RunRecord,
+  timeline: readonly TimelineRow[],
   signature: FailureSignature,
 ): Story {
+  const { scenario, outcome } = record;
   const nodes = scenario.world.nodes.map(({ name }) => name);
+  const rows = withSingles(timeline, record, nodes);
   const property = outcome.properties.find(({ name }) => name === signature.property);
   const def = scenario.properties.find(({ name }) => name === signature.property);
   const endNs = property?.atNs ?? outcome.endNs;
@@ -63,7 +74,7 @@ export function storyOf(
     .map(([place]) => place)
     .sort((a, b) => a - b)
     .map((place): StoryLine => {
-      const { atNs, node, kind, text } = told[place] as TimelineRow;
+      const { atNs, node, kind, text } = told[place] as Row;
       const role =
         place === clash?.violation
           ? 'violation'
@@ -82,6 +93,30 @@ export function storyOf(
   return { lines, moral: `"${signature.property}" failed: ${detail}${who}` };
 }
 
+/** The timeline with the single faults, each before what else happened at its time. */
+function withSingles(
+  timeline: readonly TimelineRow[],
+  record: RunRecord,
+  nodes: readonly string[],
+): readonly Row[] {
+  const rows: Row[] = [];
+  const singles = singleFaultsOf(record);
+  let told = 0;
+  const add = (untilNs: number): void => {
+    for (; told < singles.length; told++) {
+      const { atNs, node, text } = singles[told] as SingleFault;
+      if (atNs > untilNs) return;
+      rows.push({ atNs, node: nodes.indexOf(node), kind: 'single', text });
+    }
+  };
+  for (const row of timeline) {
+    add(row.atNs);
+    rows.push(row);
+  }
+  add(Infinity);
+  return rows;
+}
+
 /** Nodes whose last words count: those that a property of an end is about. */
 function lastingNodes(scenario: ScenarioDef, def: PropertyDef | undefined): readonly number[] {
   return def?.kind === 'exit' ? def.nodes : scenario.world.nodes.length <= 2 ? [0, 1] : [];
@@ -94,7 +129,7 @@ interface Clash {
   readonly words: readonly string[];
 }
 
-function findClash(def: PropertyDef, rows: readonly TimelineRow[]): Clash | null {
+function findClash(def: PropertyDef, rows: readonly Row[]): Clash | null {
   if (!('console' in def) || def.kind === 'eventually') return null;
   const pattern = compilePattern(def.console);
   const matches = rows.flatMap(({ node, kind, text }, place) => {
@@ -106,7 +141,11 @@ function findClash(def: PropertyDef, rows: readonly TimelineRow[]): Clash | null
   const last = matches[matches.length - 1];
   if (last === undefined) return null;
   if (def.kind !== 'unique' && def.kind !== 'agree') {
-    return { violation: last.place, earlier: null, words: [] };
+    return {
+      violation: last.place,
+      earlier: null,
+      words: countedWords(rows[last.place]?.text ?? ''),
+    };
   }
   const key = (captures: readonly string[]): string => {
     return def.kind === 'unique' ? captures.join(' ') : (captures[0] ?? '');
@@ -122,6 +161,13 @@ function findClash(def: PropertyDef, rows: readonly TimelineRow[]): Clash | null
   };
 }
 
+/** What a line counts, as other lines may write it: `token 4` becomes `token=4`. */
+function countedWords(line: string): readonly string[] {
+  return [...line.matchAll(/([a-z]+)[ =](\d+)/g)].map(([, word = '', count = '']) => {
+    return `${word}=${count}`;
+  });
+}
+
 /** The words of a pattern in which its first star stands, filled in: `term=*` becomes `term=3`. */
 function sharedWords(pattern: string, captures: readonly string[]): readonly string[] {
   const word = pattern.split(' ').find((part) => part.includes('*'));
@@ -130,7 +176,7 @@ function sharedWords(pattern: string, captures: readonly string[]): readonly str
 
 /** Each row that may be told, with its rank: 0 must be told, more may be left out. */
 function rankRows(
-  rows: readonly TimelineRow[],
+  rows: readonly Row[],
   clash: Clash | null,
   lasting: readonly number[],
 ): ReadonlyMap<number, number> {
@@ -143,9 +189,11 @@ function rankRows(
   const lastLine = new Map<number, number>();
   const restarted = new Set<number>();
   const seen = new Set<string>();
+  const singles: number[] = [];
   rows.forEach(({ node, kind, text }, place) => {
+    if (kind === 'single') singles.push(place);
     if (FAULTS.has(kind)) {
-      rank(place, 1);
+      rank(place, kind === 'single' ? 5 : 1);
       const before = lastLine.get(node);
       if (kind === 'crash' && before !== undefined) rank(before, 3);
       if (kind === 'restart') restarted.add(node);
@@ -160,7 +208,8 @@ function rankRows(
     if (words.some((word) => text.split(' ').includes(word)) && !seen.has(key)) rank(place, 2);
     seen.add(key);
   });
-  for (const [node, place] of lastLine) if (lasting.includes(node)) rank(place, 2);
+  for (const [node, place] of lastLine) rank(place, lasting.includes(node) ? 2 : 4);
+  for (const place of singles.slice(-SINGLES_TOLD)) rank(place, 1);
   const end = clash?.violation ?? rows.length - 1;
   const nodes = new Set([clash?.violation, clash?.earlier].map((at) => rows[at ?? -1]?.node));
   for (let place = end - 1, count = 0; place >= 0 && count < 6; place--) {

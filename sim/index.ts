@@ -73,6 +73,7 @@ export * from './explore/firing.ts';
 export * from './explore/smaller.ts';
 export * from './explore/frontier.ts';
 export * from './explore/ddmin.ts';
+export * from './explore/alignment.ts';
 export * from './world/step.ts';
 export type { IdleEvent } from './world/plan-report.ts';
 export { familyOf } from './world/plan-actions.ts';

@@ -1,8 +1,10 @@
 import {
   decodeDecisions,
+  decodeEvents,
   failureSignature,
   firingsOf,
   LOG_DECISIONS,
+  LOG_EVENTS,
   MILLION,
   OVERRIDES_MAX,
   readWholeLog,
@@ -10,7 +12,6 @@ import {
   scenarioIds,
   SimError,
   type Answer,
-  type Decision,
   type FailureSignature,
   type Lineage,
   type ScenarioDef,
@@ -28,6 +29,7 @@ import { Progress } from '../progress.ts';
 import { runToEnd, type RunRecord } from '../record.ts';
 import { PROBES_DEFAULT, ShrinkBudget } from '../shrink-budget.ts';
 import { Shrinker, viewOf, type Candidate, type View } from '../shrinker.ts';
+import { isSingleFault } from '../single-faults.ts';
 import { storyOf, tellStory, type Story } from '../story.ts';
 import { ConsoleCollector, mergeTimeline } from '../timeline.ts';
 
@@ -145,12 +147,10 @@ interface Size {
 
 function sizeOf({ record, decisions }: View): Size {
   const { scenario, outcome } = record;
-  const firings = firingsOf(scenario, decisions, outcome.endNs);
+  const events = decodeEvents(readWholeLog(record.events, LOG_EVENTS));
+  const firings = firingsOf(scenario, { decisions, events, endNs: outcome.endNs });
   const faults = scenario.plan.events.filter((event) => !roleOf(event).mends);
-  const counts = faults.map(({ name }) => {
-    const told = firings.get(name);
-    return told === 'untold' ? 1 : (told?.length ?? 0);
-  });
+  const counts = faults.map(({ name }) => firings.get(name)?.length ?? 0);
   return {
     events: counts.reduce((sum, count) => sum + count, 0),
     singles: decisions.filter(isSingleFault).length,
@@ -159,10 +159,6 @@ function sizeOf({ record, decisions }: View): Size {
     nodes: scenario.world.nodes.length,
     endNs: outcome.endNs,
   };
-}
-
-function isSingleFault({ stream, arity, choice }: Decision): boolean {
-  return arity === 2 && choice === 1 && /^(?:link|node)\//.test(stream);
 }
 
 function faultCount({ events, singles, waits }: Size): number {

@@ -26,12 +26,14 @@ static void lock(void) {
   int64_t end_ms = 0;
   for (;;) {
     if (!receive_until(now_ms() + 60000, &message)) continue;
-    if (message.kind == RELEASE && message.from == holder) holder = NOBODY;
+    // A release that was overtaken by the next request must not end the next lease.
+    if (message.kind == RELEASE && message.from == holder && message.a == token) holder = NOBODY;
     if (message.kind != ACQUIRE) continue;
     if (holder != NOBODY && holder != message.from && now_ms() < end_ms) continue;
     holder = message.from;
     end_ms = now_ms() + LEASE_MS;
-    post(holder, &(Message){.kind = GRANTED, .a = ++token});
+    say("grants token=%d to=%d", ++token, holder);
+    post(holder, &(Message){.kind = GRANTED, .a = token});
   }
 }
 
@@ -68,7 +70,7 @@ static void work(int self) {
     if (ask(STORAGE, &(Message){.kind = WRITE, .from = self, .a = token}, WRITTEN, &message)) {
       round++;
     }
-    post(LOCK, &(Message){.kind = RELEASE, .from = self});
+    post(LOCK, &(Message){.kind = RELEASE, .from = self, .a = token});
   }
   say("done");
   exit(0);

@@ -1,9 +1,12 @@
 import type { Decision } from '../kernel/decision.ts';
+import type { LoggedEvent } from '../kernel/event-log.ts';
 import { exponentialWaitNs } from '../kernel/exponential.ts';
+import { digest32 } from '../kernel/rolling-digest.ts';
+import { encodeUtf8 } from '../kernel/utf8.ts';
 import { MILLION, type VirtualNs } from '../kernel/units.ts';
 import { contradictions } from '../plan/contradictions.ts';
 import type { ActionDef, EventDef, ScenarioDef } from '../plan/scenario.ts';
-import { familyOf } from '../world/plan-actions.ts';
+import { familyOf, PLAN_PHASES } from '../world/plan-actions.ts';
 import { withEvents } from './families.ts';
 
 /** When an event happened in a run, and to which of its nodes. */
@@ -13,18 +16,21 @@ export interface Firing {
   readonly choice: number | null;
 }
 
-/** How an event happened: so often, or at a time that the decisions do not tell. */
-export type Firings = readonly Firing[] | 'untold';
+/** What a run has left behind. */
+export interface PlanRecord {
+  readonly decisions: Iterable<Decision>;
+  readonly events: Iterable<LoggedEvent>;
+  readonly endNs: VirtualNs;
+}
 
 /**
- * Which events of the plan happened in a run that ended at `endNs`, by name, as its decisions tell.
- * Whether and when an event happened that waits for a quantum, an effect or a decision is untold.
+ * Which events of the plan happened in a run, by name, as its decisions tell, and as the log of
+ * events tells of those that waited for a quantum, an effect or a decision.
  */
 export function firingsOf(
   scenario: ScenarioDef,
-  decisions: Iterable<Decision>,
-  endNs: VirtualNs,
-): ReadonlyMap<string, Firings> {
+  { decisions, events: logged, endNs }: PlanRecord,
+): ReadonlyMap<string, readonly Firing[]> {
   const choices = new Map<string, number[]>();
   for (const { stream, choice } of decisions) {
     if (!stream.startsWith('plan/') && !stream.startsWith('swarm/')) continue;
@@ -33,7 +39,8 @@ export function firingsOf(
     else known.push(choice);
   }
   const { swarm, liveness, events } = scenario.plan;
-  const firings = new Map<string, Firings>();
+  const triggered = triggeredTimes(events, logged);
+  const firings = new Map<string, readonly Firing[]>();
   for (const event of events) {
     const { name, chance, action } = event;
     const family = familyOf(action);
@@ -41,11 +48,7 @@ export function firingsOf(
     const declined = chance < MILLION && choices.get(`plan/${name}/chance`)?.[0] !== 1;
     if (isOff === true || declined) continue;
     const calmNs = family === null ? Infinity : (liveness?.atNs ?? Infinity);
-    const found = timesOf(event, choices);
-    if (found === 'untold') {
-      firings.set(name, found);
-      continue;
-    }
+    const found = triggered.get(name) ?? timesOf(event, choices);
     const nodes = choices.get(`plan/${name}/node`);
     const told = found
       .map((atNs, index): Firing => ({ atNs, choice: nodes?.[index] ?? null }))
@@ -58,9 +61,8 @@ export function firingsOf(
 function timesOf(
   { name, atNs, withinNs, trigger }: EventDef,
   choices: ReadonlyMap<string, readonly number[]>,
-): readonly VirtualNs[] | 'untold' {
-  if (trigger === undefined) return [atNs + (choices.get(`plan/${name}/at`)?.[0] ?? 0)];
-  if (trigger.kind !== 'hazard') return 'untold';
+): readonly VirtualNs[] {
+  if (trigger?.kind !== 'hazard') return [atNs + (choices.get(`plan/${name}/at`)?.[0] ?? 0)];
   const times: VirtualNs[] = [];
   let nextNs = atNs;
   for (const choice of choices.get(`plan/${name}/hazard`) ?? []) {
@@ -70,15 +72,37 @@ function timesOf(
   return times;
 }
 
+/** When the events acted that waited for something, as the log of events tells; none in vain. */
+function triggeredTimes(
+  events: readonly EventDef[],
+  logged: Iterable<LoggedEvent>,
+): ReadonlyMap<string, readonly VirtualNs[]> {
+  const names = new Map<number, string>();
+  const times = new Map<string, VirtualNs[]>();
+  for (const { name, trigger } of events) {
+    if (trigger === undefined || trigger.kind === 'hazard') continue;
+    names.set(digest32(encodeUtf8(name)), name);
+    times.set(name, []);
+  }
+  if (names.size === 0) return times;
+  for (const { kind, input, result, atNs } of logged) {
+    if (kind !== 'plan' || result !== PLAN_PHASES.fire) continue;
+    times.get(names.get(input) ?? '')?.push(atNs);
+  }
+  return times;
+}
+
 /**
  * The scenario with only what happened, each as an event of its own that is certain, then, and to
  * that node. Of two that contradict each other the later one, which the first had made vain, goes.
  */
-export function pinPlan(scenario: ScenarioDef, firings: ReadonlyMap<string, Firings>): ScenarioDef {
+export function pinPlan(
+  scenario: ScenarioDef,
+  firings: ReadonlyMap<string, readonly Firing[]>,
+): ScenarioDef {
   const pinned = scenario.plan.events.flatMap((event): EventDef[] => {
     const told = firings.get(event.name);
     if (told === undefined) return [];
-    if (told === 'untold') return [event];
     return told.map((firing, index) => {
       const name = told.length === 1 ? event.name : `${event.name} ${index + 1}`;
       return { ...pinEvent(event, firing), name };
@@ -96,7 +120,7 @@ export function pinPlan(scenario: ScenarioDef, firings: ReadonlyMap<string, Firi
 /** The scenario with only the events that happened, but drawn as before. */
 export function keepFired(
   scenario: ScenarioDef,
-  firings: ReadonlyMap<string, Firings>,
+  firings: ReadonlyMap<string, readonly Firing[]>,
 ): ScenarioDef {
   return withEvents(
     scenario,

@@ -1,5 +1,6 @@
 import type { VirtualNs } from '../kernel/units.ts';
 import { admitScenario, compareEvents } from '../plan/admit.ts';
+import { DISK_RATES, type DiskDef } from '../plan/disk.ts';
 import { mapNodes, type TemporalDef } from '../plan/predicates.ts';
 import type { EventDef, LinkDef, PropertyDef, ScenarioDef } from '../plan/scenario.ts';
 
@@ -26,6 +27,23 @@ export function withLinks(
 export function plainLink(link: LinkDef): LinkDef {
   const { faults, ...plain } = link;
   return faults === undefined ? link : plain;
+}
+
+/** The scenario without any fault: no events, and links and disks that only take their time. */
+export function withoutFaults(scenario: ScenarioDef): ScenarioDef {
+  const calm = withLinks(scenario, (link) => ({ ...plainLink(link), loss: 0 }));
+  const { atlas: _, ...world } = calm.world;
+  const nodes = world.nodes.map((node) => {
+    return node.disk === undefined ? node : { ...node, disk: calmDisk(node.disk) };
+  });
+  const plan = { ...calm.plan, events: [] };
+  // The atlas bounds damage that no longer comes.
+  return { ...calm, plan, world: { ...world, nodes } };
+}
+
+function calmDisk(disk: DiskDef): DiskDef {
+  const rates = Object.fromEntries(DISK_RATES.map((rate) => [rate, 0]));
+  return { ...disk, rule: { ...disk.rule, ...rates } };
 }
 
 /** The scenario whose run is over when its property is decided, with no other but `no-trap`. */

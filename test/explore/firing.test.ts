@@ -3,10 +3,12 @@ import { Simulation, type SimulationResult } from '../../cli/simulation.ts';
 import { scenario } from '../../scenarios/index.ts';
 import {
   decodeDecisions,
+  decodeEvents,
   encodeScenario,
   firingsOf,
   keepFaults,
   LOG_DECISIONS,
+  LOG_EVENTS,
   pinPlan,
   readWholeLog,
   withEvents,
@@ -51,10 +53,15 @@ function finish(def: ScenarioDef, seed: number): SimulationResult {
   return result;
 }
 
-function pinned(seed: number): { readonly whole: SimulationResult; readonly def: ScenarioDef } {
-  const whole = finish(stormy.def, seed);
+function pinned(
+  seed: number,
+  def: ScenarioDef = stormy.def,
+): { readonly whole: SimulationResult; readonly def: ScenarioDef } {
+  const whole = finish(def, seed);
   const decisions = decodeDecisions(readWholeLog(whole.schedule, LOG_DECISIONS));
-  return { whole, def: pinPlan(stormy.def, firingsOf(stormy.def, decisions, whole.endNs)) };
+  const events = decodeEvents(readWholeLog(whole.events, LOG_EVENTS));
+  const told = { decisions, events, endNs: whole.endNs };
+  return { whole, def: pinPlan(def, firingsOf(def, told)) };
 }
 
 describe('what happened of a plan', () => {
