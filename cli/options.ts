@@ -275,6 +275,8 @@ export const COMMANDS = {
         kind: 'flag',
         help: 'find two runs that differ in one decision, one failing and one not',
       },
+      good: { kind: 'path', value: 'module', help: 'try two builds: one that is good' },
+      bad: { kind: 'path', value: 'module', help: 'and one that is bad' },
       builds: {
         kind: 'path',
         value: 'dir',
@@ -283,10 +285,14 @@ export const COMMANDS = {
       git: {
         kind: 'text',
         value: 'good..bad',
-        help: 'find the first bad commit of this range; needs --command and --artifact',
+        help: 'find the first bad commit of this range; needs --build',
       },
-      command: { kind: 'text', value: 'command', help: 'what builds a commit, for the shell' },
-      artifact: { kind: 'text', value: 'path', help: 'the module that it leaves in the work tree' },
+      build: { kind: 'text', value: 'command', help: 'what builds a commit, for the shell' },
+      artifact: {
+        kind: 'text',
+        value: 'path',
+        help: 'the module that it leaves in the work tree (the only new one)',
+      },
       repo: { kind: 'path', value: 'dir', help: 'the git repository (the current folder)' },
       guest: { kind: 'text', value: 'label', help: 'the guest that the builds are of' },
       budget: {
@@ -303,7 +309,8 @@ export const COMMANDS = {
       'sim bisect failed.athanor --decisions',
       'sim bisect failed.athanor passed.athanor',
       'sim bisect failed.athanor --builds nightly/ --guest server',
-      'sim bisect failed.athanor --git v1..main --command make --artifact server.wasm',
+      'sim bisect failed.athanor --good old.wasm --bad new.wasm',
+      "sim bisect failed.athanor --git v1..main --build 'make server.wasm'",
     ],
   },
   inspect: {

@@ -238,19 +238,14 @@ export class Shrinker {
         this.options.budget.charge(1);
         return viewOf(this.with(scenario), this.options).record;
       };
-      for (const group of alignedScenarios(this.current.scenario, record, runOf)) {
-        if (this.isSpent()) return;
-        if (
-          (await this.take(
-            group.map((scenario) => this.with(scenario)),
-            true,
-          )) < 0
-        )
-          continue;
-        smaller = true;
-        await this.faults();
-        break;
+      const groups = alignedScenarios(this.current.scenario, record, runOf);
+      while (!smaller && !this.isSpent()) {
+        const turn = groups.next();
+        if (turn.done === true) return;
+        const candidates = turn.value.map((scenario) => this.with(scenario));
+        smaller = (await this.take(candidates, true)) >= 0;
       }
+      if (smaller) await this.faults();
     }
   }
 

@@ -6,7 +6,7 @@ export * from './toolchain/assemblyscript.ts';
 export * from './toolchain/c.ts';
 export * from './toolchain/c-sdk.ts';
 export * from './toolchain/cache.ts';
-export { run as runCommand, type CommandResult } from './toolchain/command.ts';
+export { run as runCommand, RunningCommands, type CommandResult } from './toolchain/command.ts';
 export * from './toolchain/component.ts';
 export * from './toolchain/from-path.ts';
 export * from './toolchain/go.ts';

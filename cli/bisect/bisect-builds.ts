@@ -12,8 +12,9 @@ import type { OptionsOf } from '../options.ts';
 import { ProbePool } from '../probe-pool.ts';
 import { Progress } from '../progress.ts';
 import { BuildProber } from './build-prober.ts';
-import { buildsInFolder, chooseGuest, type BuildList } from './builds.ts';
+import { buildsInFolder, chooseGuest, twoBuilds, type BuildList } from './builds.ts';
 import { openCommits } from './commits.ts';
+import { keepBuilds } from './keep-build.ts';
 import { bisectOverBuilds } from './over-builds.ts';
 import { checkEnds, reportBuilds, reportBuildsSubject } from './report-builds.ts';
 import { checkNumbers, readSubject } from './subject.ts';
@@ -24,11 +25,17 @@ const BUDGET_DEFAULT = 4000;
 type Options = OptionsOf<'bisect'>;
 
 /** Whether a command line is about builds. */
-export function asksForBuilds({ builds, git, command, artifact, repo, guest }: Options): boolean {
-  return [builds, git, command, artifact, repo, guest].some((value) => value !== undefined);
+export function asksForBuilds(options: Options): boolean {
+  const { good, bad, builds, git, build, artifact, repo, guest } = options;
+  return [good, bad, builds, git, build, artifact, repo, guest].some((value) => {
+    return value !== undefined;
+  });
 }
 
-/** `sim bisect RUN --builds DIR` and `--git GOOD..BAD`: the first build that fails as the run did. */
+/**
+ * `sim bisect RUN --good A --bad B`, `--builds DIR` and `--git GOOD..BAD`: the first build that fails
+ * as the run did.
+ */
 export async function bisectBuilds(
   path: string,
   options: Options,
@@ -59,7 +66,8 @@ export async function bisectBuilds(
     const result = await bisectOverBuilds(prober, list.builds.length, numbers.confidence);
     progress.end();
     checkEnds(result, list);
-    return reportBuilds({ list, prober, result }, context);
+    const kept = await keepBuilds({ subject, prober, result, engine, out: options.out, context });
+    return reportBuilds({ list, prober, result, kept }, context);
   } finally {
     progress.end();
     await pool.close();
@@ -68,29 +76,30 @@ export async function bisectBuilds(
 }
 
 async function openBuilds(options: Options, context: Context): Promise<BuildList> {
-  const { builds, git, command = '', artifact = '', repo } = options;
+  const { good, bad, builds, git = '', build = '', artifact, repo } = options;
+  if (good !== undefined && bad !== undefined) return twoBuilds(good, bad, context);
   if (builds !== undefined) return buildsInFolder(builds, context);
-  return openCommits({ range: git ?? '', command, artifact, repo }, context);
+  return openCommits({ range: git, command: build, artifact, repo }, context);
 }
 
 /** Throws `usage/bisect` where options contradict each other or miss one another. */
-function checkOptions({ builds, git, command, artifact, repo, decisions }: Options): void {
+function checkOptions(options: Options): void {
+  const { good, bad, builds, git, build, artifact, repo, decisions } = options;
   const refuse = (message: string): never => {
     throw new SimError({
       code: 'usage/bisect',
       message,
-      remedy: 'give --builds DIR, or --git GOOD..BAD --command COMMAND --artifact PATH',
+      remedy: 'give --good MODULE --bad MODULE, --builds DIR, or --git GOOD..BAD --build COMMAND',
     });
   };
   if (decisions) refuse('a run is bisected over its decisions or over builds, not over both');
-  if (builds !== undefined && git !== undefined) refuse('--builds and --git are both given');
-  if (builds === undefined && git === undefined) refuse('neither --builds nor --git is given');
-  if (git !== undefined) {
-    if (!command) refuse('--git needs --command: what builds a commit');
-    if (!artifact) refuse('--git needs --artifact: the module that the command leaves');
-    return;
-  }
-  if ([command, artifact, repo].some((value) => value !== undefined)) {
-    refuse('--command, --artifact and --repo go with --git');
+  if ((good === undefined) !== (bad === undefined)) refuse('--good and --bad go together');
+  const sources = Object.entries({ '--good': good, '--builds': builds, '--git': git });
+  const [first, second] = sources.filter(([, value]) => value !== undefined);
+  if (first === undefined) refuse('no builds are named');
+  if (second !== undefined) refuse(`${first?.[0]} and ${second[0]} are both given`);
+  if (git !== undefined && build === undefined) refuse('--git needs --build: what builds a commit');
+  if (git === undefined && [build, artifact, repo].some((value) => value !== undefined)) {
+    refuse('--build, --artifact and --repo go with --git');
   }
 }

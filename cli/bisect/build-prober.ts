@@ -7,7 +7,7 @@ import {
   type FailureSignature,
   type ScenarioDef,
 } from '../../sim/index.ts';
-import type { Probe, ProbeResult } from '../probe.ts';
+import type { Probe, ProbeResult, ProbeStart } from '../probe.ts';
 import type { ProbePool } from '../probe-pool.ts';
 import { sha256Hex } from '../zip.ts';
 import { isUnusable, withImage, type Build } from './builds.ts';
@@ -71,6 +71,8 @@ const KEPT_QUARTERS = [3, 2, 1, 0] as const;
 export class BuildProber implements BuildJudge {
   private readonly options: ProberOptions;
   private readonly standings = new Map<number, Standing>();
+  /** Of builds that fail: the first of their runs that did. */
+  private readonly failing = new Map<number, number>();
   private spent = 0;
 
   constructor(options: ProberOptions) {
@@ -91,6 +93,20 @@ export class BuildProber implements BuildJudge {
     return [...this.standings.values()];
   }
 
+  /** The number of the first failing run of a build; null where none has failed. */
+  failingRun(index: number): number | null {
+    return this.failing.get(index) ?? null;
+  }
+
+  /** What run `number` of a build starts from and how it is answered, to be run again. */
+  async questionOf(
+    index: number,
+    number: number,
+  ): Promise<{ readonly start: ProbeStart; readonly probe: Omit<Probe, 'start'> }> {
+    const image = await (this.options.builds[index] as Build).image();
+    return { start: this.withBuild(image), probe: this.probe(number) };
+  }
+
   async ask(index: number, runs: number, untilFailure: boolean): Promise<Standing> {
     const known = this.standings.get(index) ?? (await this.blank(index));
     this.standings.set(index, known);
@@ -109,7 +125,9 @@ export class BuildProber implements BuildJudge {
         const round = standing.runs === 0 ? 1 : Math.min(ROUND, runs - standing.runs);
         const count = Math.min(round, this.budgetLeft);
         const first = standing.runs;
-        const probes = Array.from({ length: count }, (_, at) => this.probe(start, first + at));
+        const probes = Array.from({ length: count }, (_, at) => {
+          return { ...this.probe(first + at), start };
+        });
         standing = this.judge(standing, await pool.run(probes));
         this.spent += count;
         this.options.onProgress(this.spent);
@@ -137,12 +155,8 @@ export class BuildProber implements BuildJudge {
 
   /** Makes a build known to the pool; null if it is no guest, which skips it. */
   private startWith(image: Uint8Array, index: number): number | null {
-    const { scenario, images, label, pool } = this.options;
-    const digest = sha256Hex(image);
-    const own = withImage(scenario, label, digest);
     try {
-      const all = new Map([...images, [digest, image]]);
-      return pool.addStart({ scenario: own, images: all, checkpoint: null });
+      return this.options.pool.addStart(this.withBuild(image));
     } catch (error) {
       if (!isUnusable(error)) throw error;
       const standing = this.standings.get(index) as Standing;
@@ -151,14 +165,22 @@ export class BuildProber implements BuildJudge {
     }
   }
 
-  private probe(start: number, number: number): Probe {
+  /** The scenario's start with another build. */
+  private withBuild(image: Uint8Array): ProbeStart {
+    const { scenario, images, label } = this.options;
+    const digest = sha256Hex(image);
+    const all = new Map([...images, [digest, image]]);
+    return { scenario: withImage(scenario, label, digest), images: all, checkpoint: null };
+  }
+
+  private probe(number: number): Omit<Probe, 'start'> {
     const { answers, wanted, scenario } = this.options;
     const untilProperty = wanted.property;
-    if (number === 0) return { start, seed: null, answers, untilProperty };
+    if (number === 0) return { seed: null, answers, untilProperty };
     const quarters = KEPT_QUARTERS[(number - 1) % KEPT_QUARTERS.length] as number;
     const kept = answers.slice(0, Math.floor((answers.length * quarters) / 4));
     const seed = draw53(streamKey(scenario.seed ?? 0, 'bisect/future'), number, 0);
-    return { start, seed, answers: kept, untilProperty };
+    return { seed, answers: kept, untilProperty };
   }
 
   private judge(before: Standing, results: readonly ProbeResult[]): Standing {
@@ -172,8 +194,8 @@ export class BuildProber implements BuildJudge {
         drift = { answered, missing, misfits, extra };
         replayFails = fails;
       }
-      if (fails) failures++;
-      else if (isOther(result)) {
+      if (fails && failures++ === 0) this.failing.set(before.index, before.runs + at);
+      if (!fails && isOther(result)) {
         others++;
         lastOther = result.signature?.primary ?? result.reason;
       }

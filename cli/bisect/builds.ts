@@ -50,6 +50,15 @@ export function buildsInFolder(text: string, context: Context): BuildList {
   return { builds, place: text, close: () => Promise.resolve() };
 }
 
+/** Two modules, named by their paths: a good one and a bad one. */
+export function twoBuilds(good: string, bad: string, context: Context): BuildList {
+  const builds = [good, bad].map((name) => ({
+    name,
+    image: () => Promise.resolve(readInput(context.path(name), name)),
+  }));
+  return { builds, place: bad, close: () => Promise.resolve() };
+}
+
 /** Throws `input/builds` for fewer than two builds, `input/limit` for too many. */
 export function checkCount(count: number, place: string, what: string): void {
   if (count < 2) {

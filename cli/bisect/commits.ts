@@ -1,7 +1,7 @@
 import { mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { isAbsolute, join, normalize } from 'node:path';
-import { runCommand, type CommandResult } from '../../guests/index.ts';
+import { runCommand, RunningCommands, type CommandResult } from '../../guests/index.ts';
 import { readInput } from '../../scenarios/index.ts';
 import { SimError } from '../../sim/index.ts';
 import type { Context } from '../context.ts';
@@ -12,8 +12,8 @@ export interface CommitsRequest {
   readonly range: string;
   /** What builds a commit, for a shell in the root of its work tree. */
   readonly command: string;
-  /** The module that the command leaves, from there on. */
-  readonly artifact: string;
+  /** The module that the command leaves, from there on; undefined for the only one that is new. */
+  readonly artifact: string | undefined;
   /** The repository; null for the current folder. */
   readonly repo: string | undefined;
 }
@@ -32,7 +32,7 @@ interface Commit {
  */
 export async function openCommits(request: CommitsRequest, context: Context): Promise<BuildList> {
   const { range, artifact } = request;
-  checkArtifact(artifact);
+  if (artifact !== undefined) checkArtifact(artifact);
   const git = new Git(request.repo === undefined ? context.host.cwd : context.path(request.repo));
   const [good, bad] = splitRange(range);
   await git.checkRepository(request.repo ?? '.');
@@ -42,12 +42,38 @@ export async function openCommits(request: CommitsRequest, context: Context): Pr
   const commits = [first, ...(await git.commitsAfter(first, last))];
   checkCount(commits.length, range, 'commits');
   const folder = await realpath(await mkdtemp(join(tmpdir(), 'athanor-bisect-')));
-  const builds = commits.map((commit) => buildOf(commit, { git, folder, request, context }));
-  const close = async (): Promise<void> => {
-    await rm(folder, { recursive: true, force: true });
+  const running = new RunningCommands();
+  const source = { git, folder, request, context, running };
+  const builds = commits.map((commit) => buildOf(commit, source));
+  const clear = async (): Promise<void> => {
+    await rm(folder, { recursive: true, force: true, maxRetries: 3 });
     await git.run(['worktree', 'prune']);
   };
+  const stopListening = onInterrupt(async () => {
+    running.endAll();
+    await git.rest();
+    await clear();
+  });
+  const close = async (): Promise<void> => {
+    stopListening();
+    await clear();
+  };
   return { builds, place: range, close };
+}
+
+/** Before the process ends by a signal, `clear` runs; the answer stops that. */
+function onInterrupt(clear: () => Promise<void>): () => void {
+  const listen = (signal: NodeJS.Signals): void => {
+    stop();
+    // Ends as if nobody had listened, so that whoever waits for us sees why.
+    const end = (): boolean => process.kill(process.pid, signal);
+    clear().then(end, end);
+  };
+  const stop = (): void => {
+    process.off('SIGINT', listen).off('SIGTERM', listen);
+  };
+  process.on('SIGINT', listen).on('SIGTERM', listen);
+  return stop;
 }
 
 /** A commit's build, made at most once. */
@@ -58,6 +84,7 @@ function buildOf(
     readonly folder: string;
     readonly request: CommitsRequest;
     readonly context: Context;
+    readonly running: RunningCommands;
   },
 ): Build {
   let made: Promise<Uint8Array> | null = null;
@@ -66,10 +93,11 @@ function buildOf(
 
 async function buildCommit(
   hash: string,
-  { git, folder, request, context }: Parameters<typeof buildOf>[1],
+  { git, folder, request, context, running }: Parameters<typeof buildOf>[1],
 ): Promise<Uint8Array> {
   const { command, artifact } = request;
   const tree = join(folder, hash);
+  await unlessEnded(running);
   await git.must(['worktree', 'add', '--detach', '--force', tree, hash]);
   try {
     const environment: Record<string, string> = {};
@@ -77,7 +105,14 @@ async function buildCommit(
       if (value !== undefined) environment[name] = value;
     }
     const args = ['-c', command];
-    const result = await runCommand({ program: '/bin/sh', args, directory: tree, environment });
+    const result = await runCommand({
+      program: '/bin/sh',
+      args,
+      directory: tree,
+      environment,
+      among: running,
+    });
+    await unlessEnded(running);
     if (result?.exitCode !== 0) {
       throw new SimError({
         code: 'input/build-failed',
@@ -85,10 +120,35 @@ async function buildCommit(
         place: command,
       });
     }
-    return readArtifact(tree, artifact);
+    return readArtifact(tree, artifact ?? (await newModule(tree, git)));
   } finally {
     await git.run(['worktree', 'remove', '--force', tree]);
   }
+}
+
+/** Goes on, unless the commands were ended from outside: then the process is about to end, too. */
+async function unlessEnded({ hasEnded }: RunningCommands): Promise<void> {
+  if (hasEnded) await new Promise(() => undefined);
+}
+
+/** The path of the one module that a build has made or changed. Throws `input/build-artifact`. */
+async function newModule(tree: string, git: Git): Promise<string> {
+  const all = ['status', '--porcelain', '-z', '--ignored', '--untracked-files=all', '--no-renames'];
+  const status = await git.must(['-C', tree, ...all]);
+  // Each entry is two letters, a space and the path; D is a file that is gone.
+  const entries = status.split('\0').filter((entry) => !entry.slice(0, 2).includes('D'));
+  const modules = entries.map((entry) => entry.slice(3)).filter((path) => path.endsWith('.wasm'));
+  const [only, ...more] = modules;
+  if (only !== undefined && more.length === 0) return only;
+  throw new SimError({
+    code: 'input/build-artifact',
+    message:
+      only === undefined
+        ? 'the command has left no new module (*.wasm) in the work tree'
+        : `the command has left ${modules.length} modules: ${modules.slice(0, 5).join(', ')}`,
+    place: '--build',
+    remedy: 'name the one that is meant: --artifact PATH',
+  });
 }
 
 function readArtifact(tree: string, artifact: string): Uint8Array {
@@ -108,15 +168,24 @@ function readArtifact(tree: string, artifact: string): Uint8Array {
 /** git in one repository. Throws `backend/git-missing` where there is no git. */
 class Git {
   private readonly directory: string;
+  /** The last command, or all that run at one time. */
+  private busy: Promise<unknown> = Promise.resolve();
 
   constructor(directory: string) {
     this.directory = directory;
   }
 
+  /** Waits until nothing runs. */
+  async rest(): Promise<void> {
+    await this.busy;
+  }
+
   async run(args: readonly string[]): Promise<CommandResult> {
-    const result = await runCommand({ program: 'git', args, directory: this.directory }).catch(
+    const running = runCommand({ program: 'git', args, directory: this.directory }).catch(
       (): undefined => undefined,
     );
+    this.busy = Promise.allSettled([this.busy, running]);
+    const result = await running;
     if (result !== undefined) return result;
     throw new SimError({
       code: 'backend/git-missing',

@@ -4,6 +4,8 @@ import type { Context } from '../context.ts';
 import { percent } from './curve-chart.ts';
 import type { BuildProber, Standing } from './build-prober.ts';
 import type { Build, BuildList } from './builds.ts';
+import { shellQuote } from '../host.ts';
+import type { KeptBuilds } from './keep-build.ts';
 import type { BuildsResult } from './over-builds.ts';
 import type { Subject } from './subject.ts';
 
@@ -84,11 +86,14 @@ export function reportBuilds(
     readonly list: BuildList;
     readonly prober: BuildProber;
     readonly result: BuildsResult;
+    /** Null where the budget left no run of both builds. */
+    readonly kept: KeptBuilds | null;
   },
   context: Context,
 ): number {
-  const { list, prober, result } = found;
+  const { list, prober, result, kept } = found;
   const { output } = context;
+  const next = nextCommands(kept, context);
   const { firstBad, lastGood, between, rate, confirmed } = result;
   const tried = [...prober.tried].sort((a, b) => a.index - b.index);
   for (const standing of tried) output.record({ type: 'build', ...recordOf(standing) });
@@ -109,6 +114,9 @@ export function reportBuilds(
     passes_needed: result.passesNeeded,
     tried: tried.length,
     runs: prober.runs,
+    failing: kept?.failing ?? null,
+    passing: kept?.passing ?? null,
+    next,
     exit_code: exitCode,
   });
   if (output.speaks) sayTable(tried, result, context);
@@ -129,7 +137,21 @@ export function reportBuilds(
       `the budget ran out: the first bad build is after ${lastGood.name}, ${firstBad.name} at the latest: --budget`,
     );
   }
+  if (kept !== null) {
+    output.say(`with it    ${kept.failing}`);
+    output.say(`before it  ${kept.passing}`);
+  }
+  for (const command of next) output.say(`next  ${command}`);
   return exitCode;
+}
+
+function nextCommands(kept: KeptBuilds | null, { host }: Context): readonly string[] {
+  if (kept === null) return [];
+  const failing = shellQuote(kept.failing);
+  return [
+    `${host.command} bisect ${failing} ${shellQuote(kept.passing)}`,
+    `${host.command} shrink ${failing}`,
+  ];
 }
 
 function sayTable(tried: readonly Standing[], result: BuildsResult, { output }: Context): void {

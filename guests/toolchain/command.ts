@@ -8,6 +8,39 @@ export interface Command {
   readonly directory: string;
   /** Added to PATH, HOME and TMPDIR of this process; nothing else is handed on. */
   readonly environment?: Readonly<Record<string, string>>;
+  /** Where it is listed while it runs, so that it can be ended with all that it has started. */
+  readonly among?: RunningCommands;
+}
+
+/** Commands that run, each with its children a group of processes of its own. */
+export class RunningCommands {
+  private readonly leaders = new Set<number>();
+  private ended = false;
+
+  /** Whether they were ended by `endAll`. */
+  get hasEnded(): boolean {
+    return this.ended;
+  }
+
+  add(leader: number): void {
+    this.leaders.add(leader);
+  }
+
+  remove(leader: number): void {
+    this.leaders.delete(leader);
+  }
+
+  /** Ends all of them at once, as by SIGKILL. */
+  endAll(): void {
+    this.ended = true;
+    for (const leader of this.leaders) {
+      try {
+        process.kill(-leader, 'SIGKILL');
+      } catch {
+        // It has ended by itself.
+      }
+    }
+  }
 }
 
 export interface CommandResult {
@@ -39,7 +72,10 @@ export function run(command: Command): Promise<CommandResult | undefined> {
       cwd: command.directory,
       env: environmentOf(command),
       stdio: ['ignore', 'pipe', 'pipe'],
+      detached: command.among !== undefined,
     });
+    const leader = child.pid;
+    if (leader !== undefined) command.among?.add(leader);
     let output = '';
     let transcript = '';
     const keep = (text: string): void => {
@@ -55,6 +91,7 @@ export function run(command: Command): Promise<CommandResult | undefined> {
       else reject(error);
     });
     child.on('close', (code) => {
+      if (leader !== undefined) command.among?.remove(leader);
       resolve({ exitCode: code ?? 1, output, transcript });
     });
   });

@@ -30,7 +30,7 @@ export const MUSEUM_CASES: readonly MuseumCase[] = [
   {
     name: 'index-before-apply',
     property: 'nothing acknowledged is lost',
-    failingSeed: 6,
+    failingSeed: 20,
     budgetRuns: 200,
   },
   {
@@ -64,7 +64,7 @@ export const MUSEUM_CASES: readonly MuseumCase[] = [
     failingSeed: 4,
     budgetRuns: 100,
   },
-  { name: 'lease-without-fence', property: 'no token goes back', failingSeed: 1, budgetRuns: 20 },
+  { name: 'lease-without-fence', property: 'no token goes back', failingSeed: 7, budgetRuns: 60 },
 ];
 
 /** The text of a case's scenario, with the bug or as its corrected twin. */

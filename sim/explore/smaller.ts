@@ -32,13 +32,10 @@ export function plainLink(link: LinkDef): LinkDef {
 /** The scenario without any fault: no events, and links and disks that only take their time. */
 export function withoutFaults(scenario: ScenarioDef): ScenarioDef {
   const calm = withLinks(scenario, (link) => ({ ...plainLink(link), loss: 0 }));
-  const { atlas: _, ...world } = calm.world;
-  const nodes = world.nodes.map((node) => {
+  const nodes = calm.world.nodes.map((node) => {
     return node.disk === undefined ? node : { ...node, disk: calmDisk(node.disk) };
   });
-  const plan = { ...calm.plan, events: [] };
-  // The atlas bounds damage that no longer comes.
-  return { ...calm, plan, world: { ...world, nodes } };
+  return { ...calm, plan: { ...calm.plan, events: [] }, world: { ...calm.world, nodes } };
 }
 
 function calmDisk(disk: DiskDef): DiskDef {

@@ -1,6 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { openBundle } from '../../cli/bundle.ts';
 import { openBuildSeries, SERIES_TOML, shapeOf, type BuildShape } from '../support/build-series.ts';
 import { SimFolder, type SimResult } from './sim.ts';
 
@@ -66,6 +67,60 @@ describe('sim bisect --builds', () => {
       confirmed: true,
     });
     expect(result?.['tried']).toBeLessThanOrEqual(8);
+    expect(result?.['next']).toHaveLength(2);
+  });
+});
+
+describe('sim bisect --good --bad', () => {
+  let failing = '';
+
+  beforeAll(async () => {
+    failing = await record(shapeOf(0, 0), 1);
+    folder.write('good.wasm', assemble(shapeOf(6, BUILDS)));
+    folder.write('bad.wasm', assemble(shapeOf(7, 0)));
+  });
+
+  it('tells two builds apart, and keeps a run of each that differs by the build alone', async () => {
+    const args = [failing, '--good', 'good.wasm', '--bad', 'bad.wasm', '--out', 'kept'];
+    const { exitCode, records, stderr } = await bisect(...args);
+    expect([exitCode, stderr]).toEqual([0, '']);
+    const builds = records().filter(({ type }) => type === 'build');
+    expect(builds).toMatchObject([
+      {
+        name: 'good.wasm',
+        recorded_fails: false,
+        drift: { answered: expect.any(Number) as number },
+      },
+      { name: 'bad.wasm', recorded_fails: true, drift: { answered: expect.any(Number) as number } },
+    ]);
+    const result = records().at(-1) as Record<string, string>;
+    expect(result).toMatchObject({ first_bad: 'bad.wasm', last_good: 'good.wasm', exact: true });
+    const { failing: bad = '', passing: good = '' } = result;
+    expect((await folder.sim(['replay', bad, '--check', 'log'])).exitCode).toBe(0);
+    expect((await folder.sim(['replay', good, '--check', 'log'])).exitCode).toBe(0);
+    expect(openBundle(folder.read(bad)).manifest).toMatchObject({
+      outcome: { verdict: 'fail' },
+      lineage: { parent: openBundle(folder.read(failing)).digest },
+    });
+    expect(openBundle(folder.read(good)).manifest.outcome.verdict).toBe('pass');
+    // The first of the commands to go on with tells where the two part.
+    expect((await folder.sim(['bisect', bad, good])).exitCode).toBe(1);
+    const shrunk = await folder.sim(['shrink', bad, '--format', 'jsonl']);
+    expect(shrunk.records().at(-1)).toMatchObject({ status: 'shrunk' });
+  });
+
+  it.each<[string, readonly string[], number, string]>([
+    ['swapped ends', ['--good', 'bad.wasm', '--bad', 'good.wasm'], 5, 'input/builds-swapped'],
+    ['one build twice', ['--good', 'bad.wasm', '--bad', 'bad.wasm'], 5, 'input/good-build-fails'],
+    ['a build that is not there', ['--good', 'no.wasm', '--bad', 'bad.wasm'], 5, 'input/missing'],
+    ['one end alone', ['--good', 'good.wasm'], 64, '--good and --bad go together'],
+    ['the other end alone', ['--bad', 'bad.wasm'], 64, '--good and --bad go together'],
+    ['a folder too', ['--good', 'a', '--bad', 'b', '--builds', 'c'], 64, 'are both given'],
+    ['a command too', ['--good', 'a', '--bad', 'b', '--build', 'make'], 64, 'go with --git'],
+  ])('%s is one clear error with its remedy', async (_, args, code, text) => {
+    const { exitCode, stderr } = await bisect(failing, ...args);
+    expect([exitCode, stderr]).toEqual([code, expect.stringContaining(text)]);
+    expect(stderr).toMatch(/"remedy":"|there is no such file/);
   });
 });
 

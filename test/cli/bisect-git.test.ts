@@ -1,7 +1,9 @@
-import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openBuildSeries, SERIES_TOML, shapeOf } from '../support/build-series.ts';
 import { SimFolder, type SimResult } from './sim.ts';
@@ -15,7 +17,7 @@ const folder = new SimFolder();
 let failing = '';
 
 /** A command that leaves `out.wasm`, but for the broken commit, which has no `guest.wasm`. */
-const BUILD = ['--command', 'cp guest.wasm out.wasm', '--artifact', 'out.wasm', '--repo', 'repo'];
+const BUILD = ['--build', 'cp guest.wasm out.wasm', '--artifact', 'out.wasm', '--repo', 'repo'];
 
 function git(...args: string[]): string {
   const who = ['-c', 'user.name=Tester', '-c', 'user.email=tester@example.org'];
@@ -72,15 +74,26 @@ describe('sim bisect --git', () => {
       last_good: expect.stringContaining(`Change ${FIRST_BAD - 1}`) as string,
       exact: true,
       skipped: [expect.stringContaining(`Change ${BROKEN}`) as string],
+      next: [
+        expect.stringMatching(/^sim bisect \S+first-bad\.athanor \S+last-good\.athanor$/) as string,
+        expect.stringMatching(/^sim shrink \S+first-bad\.athanor$/) as string,
+      ],
     });
     expect(leftOvers()).toEqual([]);
     expect(git('worktree', 'list').trim().split('\n')).toHaveLength(1);
     expect(git('status', '--porcelain')).toBe('');
   });
 
+  it('finds the module that the command has made where nobody names it', async () => {
+    const command = ['--build', 'mkdir -p out && cp guest.wasm out/new.wasm', '--repo', 'repo'];
+    const { exitCode, records } = await bisect('--git', 'c6..main', ...command);
+    const result = { first_bad: expect.stringContaining(`Change ${FIRST_BAD}`) as string };
+    expect([exitCode, records().at(-1)]).toMatchObject([0, result]);
+  });
+
   it('names all commits that may be the first bad one where those between do not build', async () => {
     const command = `test "$(cat NOTES)" != "change 7" && cp guest.wasm out.wasm`;
-    const build = ['--command', command, '--artifact', 'out.wasm', '--repo', 'repo'];
+    const build = ['--build', command, '--artifact', 'out.wasm', '--repo', 'repo'];
     const { exitCode, records } = await bisect('--git', 'c6..main', ...build);
     expect(exitCode).toBe(2);
     const names = [7, 8].map((index) => expect.stringContaining(`Change ${index}`) as string);
@@ -98,22 +111,40 @@ describe('what cannot be bisected over commits', () => {
     ['a bad end that passes', range('c0..c4'), 5, 'input/bad-build-passes'],
     ['a good end that fails', range('c9..main'), 5, 'input/good-build-fails'],
     ['an end that does not build', range(`c${BROKEN}..main`), 5, 'input/build-end'],
-    ['no command', ['--git', 'c0..main', '--artifact', 'out.wasm'], 64, 'usage/bisect'],
+    ['no build command', ['--git', 'c0..main', '--artifact', 'out.wasm'], 64, 'usage/bisect'],
     [
       'a module outside',
-      ['--git', 'c0..main', '--command', 'true', '--artifact', '../x.wasm', '--repo', 'repo'],
+      ['--git', 'c0..main', '--build', 'true', '--artifact', '../x.wasm', '--repo', 'repo'],
       64,
       'usage/artifact',
     ],
     [
       'no module',
-      ['--git', 'c0..main', '--command', 'true', '--artifact', 'out.wasm', '--repo', 'repo'],
+      ['--git', 'c0..main', '--build', 'true', '--artifact', 'out.wasm', '--repo', 'repo'],
       5,
       'has left no out.wasm',
     ],
     [
+      'a build command that fails everywhere',
+      ['--git', 'c0..main', '--build', 'echo no compiler; exit 3', '--repo', 'repo'],
+      5,
+      'the command ended with code 3: no compiler',
+    ],
+    [
+      'no new module',
+      ['--git', 'c0..main', '--build', 'true', '--repo', 'repo'],
+      5,
+      'no new module',
+    ],
+    [
+      'several new modules',
+      ['--git', 'c0..main', '--build', 'cp guest.wasm a.wasm; cp a.wasm b.wasm', '--repo', 'repo'],
+      5,
+      'the command has left 2 modules: a.wasm, b.wasm',
+    ],
+    [
       'no repository',
-      ['--git', 'c0..main', '--command', 'true', '--artifact', 'out.wasm', '--repo', '.'],
+      ['--git', 'c0..main', '--build', 'true', '--artifact', 'out.wasm', '--repo', '.'],
       5,
       'input/git-repository',
     ],
@@ -123,3 +154,36 @@ describe('what cannot be bisected over commits', () => {
     expect(leftOvers()).toEqual([]);
   });
 });
+
+describe('an interrupt', () => {
+  it.each(['SIGINT', 'SIGTERM'] as const)(
+    '%s ends what builds, and leaves nothing',
+    async (signal) => {
+      const marker = join(folder.path, `started-${signal}`);
+      // The shell waits for a child of its own, which must end as well.
+      const build = `sleep 300 & echo $! > '${marker}.draft'; mv '${marker}.draft' '${marker}'; wait`;
+      const args = ['bisect', failing, '--git', 'c0..main', '--build', build, '--repo', 'repo'];
+      const main = join(process.cwd(), 'dist', 'cli', 'main.js');
+      const child = spawn(process.execPath, [main, ...args], { cwd: folder.path, stdio: 'ignore' });
+      const ended = once(child, 'close');
+      while (!existsSync(marker)) await setTimeout(20);
+      const sleeper = Number(readFileSync(marker, 'utf8'));
+      expect(git('worktree', 'list').trim().split('\n')).toHaveLength(2);
+      child.kill(signal);
+      expect(await ended).toEqual([null, signal]);
+      expect(leftOvers()).toEqual([]);
+      expect(git('worktree', 'list').trim().split('\n')).toHaveLength(1);
+      expect(await isGone(sleeper)).toBe(true);
+    },
+  );
+});
+
+/** Whether a process ends, which whoever has inherited it may take a moment to see. */
+async function isGone(pid: number): Promise<boolean> {
+  for (let turn = 0; turn < 200; turn++) {
+    const state = existsSync(`/proc/${pid}/stat`) ? readFileSync(`/proc/${pid}/stat`, 'utf8') : '';
+    if (state === '' || state.includes(') Z ')) return true;
+    await setTimeout(20);
+  }
+  return false;
+}
