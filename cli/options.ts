@@ -140,6 +140,17 @@ export const COMMANDS = {
       'sim plan checkout.sim.ts --check-cost --max-instances 500',
     ],
   },
+  test: {
+    summary: 'run a suite: every leaf of its plan',
+    arguments: [SPEC],
+    options: {
+      test: { kind: 'text', value: 'name', help: 'run this test only' },
+      leaf: { kind: 'integer', value: 'n', help: 'run this leaf of a test only' },
+      shard: { kind: 'text', value: 'i/n', help: 'run the i-th of n parts of the leaves' },
+      junit: { kind: 'path', value: 'file', help: 'write the results as JUnit XML' },
+    },
+    examples: ['sim test checkout.sim.ts', 'sim test checkout.sim.ts --test pays --leaf 3'],
+  },
   verify: {
     summary: 'run in several processes under hostile hosts and compare',
     arguments: [{ ...SCENARIO, required: false }],

@@ -26,6 +26,7 @@ export type Run<Name extends CommandName> = (
 const LOADERS: { readonly [Name in CommandName]: () => Promise<{ readonly run: Run<Name> }> } = {
   run: () => import('./commands/run.ts'),
   plan: () => import('./commands/plan.ts'),
+  test: () => import('./commands/test.ts'),
   verify: () => import('./commands/verify.ts'),
   replay: () => import('./commands/replay.ts'),
   save: () => import('./commands/save.ts'),

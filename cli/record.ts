@@ -11,6 +11,7 @@ import {
   type RunOutcome,
   type ScenarioDef,
 } from '../sim/index.ts';
+import type { ModelEngine } from '../scenarios/index.ts';
 import type { WasmEngine } from '../wasm/index.ts';
 import { Simulation, type SimulationResult, type StopAt } from './simulation.ts';
 import type { Trace } from './trace.ts';
@@ -28,6 +29,8 @@ export interface RunRequest {
   readonly scenario: ScenarioDef;
   readonly images: ReadonlyMap<string, Uint8Array>;
   readonly engine: WasmEngine;
+  /** Shared by many runs of guests in TypeScript. */
+  readonly models?: ModelEngine;
   readonly trace?: Trace | null;
   readonly replay?: Recording;
   /** Where to go on from, and how to leave the run that was recorded there. */
@@ -76,6 +79,7 @@ export function runToEnd(request: RunRequest): RunRecord {
     seed: scenario.seed ?? 0,
     images,
     engine,
+    ...(request.models === undefined ? {} : { models: request.models }),
     ...(request.replay === undefined ? {} : { replay: request.replay }),
     onDecisionFrame: (frame) => {
       frames.schedule.push(frame.slice());

@@ -22,6 +22,7 @@ import {
   type ScenarioDef,
   type WorldState,
 } from '../sim/index.ts';
+import { isModelImage, ModelEngine, type ModelGuest } from '../scenarios/index.ts';
 import type { WasmEngine, WasmGuest } from '../wasm/index.ts';
 import { ByteList } from './byte-list.ts';
 
@@ -32,6 +33,8 @@ export interface SimulationOptions {
   readonly images: ReadonlyMap<string, Uint8Array>;
   /** Shared by all simulations of the process: it keeps compiled guests. */
   readonly engine: WasmEngine;
+  /** The same for guests in TypeScript; absent where none is shared. */
+  readonly models?: ModelEngine;
   readonly overrides?: readonly Override[];
   /** Every decision and event is compared with it; see Simulation.stopReplay. */
   readonly replay?: Recording;
@@ -119,10 +122,11 @@ const FIRST_FINGERPRINT_NS = NS_PER_S;
 export class Simulation {
   private readonly options: SimulationOptions;
   private readonly world: World;
-  private readonly guests: (WasmGuest | null)[];
+  private readonly guests: (WasmGuest | ModelGuest | null)[];
   private readonly consoles: readonly ByteList[];
   private readonly schedule = new ByteList();
   private readonly events = new ByteList();
+  private models: ModelEngine | null = null;
   private instructionCounts: number[];
   private fingerprintList: Fingerprint[] = [];
   private nextFingerprintNs = FIRST_FINGERPRINT_NS;
@@ -376,7 +380,7 @@ export class Simulation {
     }
   }
 
-  private make(node: number, from: GuestImage | null = null): WasmGuest {
+  private make(node: number, from: GuestImage | null = null): WasmGuest | ModelGuest {
     const { scenario, images, engine } = this.options;
     const def = scenario.world.nodes[node];
     assert(def !== undefined, 'a node that starts is defined');
@@ -390,9 +394,16 @@ export class Simulation {
         remedy: 'give the guest binary with the scenario or bundle',
       });
     }
-    const program = engine.load(guest.image, image, def.memoryPagesMax);
     const port = this.world.ports[node];
     assert(port !== undefined, 'each node has a port');
+    if (isModelImage(image)) {
+      this.models ??= this.options.models ?? new ModelEngine();
+      const program = this.models.load(guest.image, image);
+      return from === null
+        ? this.models.spawn(program, port)
+        : this.models.fork(program, from, port);
+    }
+    const program = engine.load(guest.image, image, def.memoryPagesMax);
     const { nsPerThousandInstructions } = def;
     if (from !== null) return engine.fork(program, from, port, nsPerThousandInstructions);
     return engine.spawn(program, port, nsPerThousandInstructions);

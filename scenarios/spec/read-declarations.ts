@@ -13,7 +13,7 @@ export const DEFAULT_DETERMINISM: DeterminismContract = {
   explicit: false,
 };
 
-const SERVICE_KEYS = ['guest', 'args', 'env', 'files', 'ports', 'dependsOn', 'memoryPagesMax'];
+const SERVICE_KEYS = ['guest', 'args', 'env', 'file', 'ports', 'dependsOn', 'body'];
 
 export function readService({ args, place }: Declaration): SpecService {
   const name = new WordReader('service()', place).text(args[0], 'its name');
@@ -61,7 +61,7 @@ export function readAssumption({ args, place }: Declaration): SpecAssumption {
   return {
     name,
     targets: targets.map((each) => reader.name(each, ['service'], 'target')),
-    rules: rules.map((rule, index) => readRule(rule, `${name}#${index + 1}`, reader)),
+    rules: rules.map((rule, index) => readRule(rule, `${name}.${index + 1}`, reader)),
     place,
   };
 }

@@ -3,6 +3,7 @@ import type { EventKind, EventLog } from '../kernel/event-log.ts';
 import { digest32 } from '../kernel/rolling-digest.ts';
 import type { Stream } from '../kernel/stream.ts';
 import { EPOCH_SECONDS, MILLION, NS_PER_S, type Millionths, type VirtualNs } from '../kernel/units.ts';
+import { encodeUtf8 } from '../kernel/utf8.ts';
 import type { SocketStack } from '../network/socket-stack.ts';
 import type { ClockChangeDef } from '../plan/faults.ts';
 import type { NodeDef } from '../plan/scenario.ts';
@@ -125,6 +126,13 @@ export class NodePort implements GuestPort {
   entropy(into: Uint8Array): void {
     this.decisions.decideBytes(this.entropyStream, this.nowNs, into);
     this.effect(this.entropyKind, into.length, digest32(into));
+  }
+
+  choose(what: string, arity: number): number {
+    const stream = this.decisions.stream(`node/${this.name}/choose/${what}`);
+    const choice = this.decisions.decide(stream, this.nowNs, arity);
+    this.effect(this.events.kind('choose'), digest32(encodeUtf8(what)), choice);
+    return choice;
   }
 
   console(descriptor: 1 | 2, bytes: Uint8Array): void {

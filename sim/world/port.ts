@@ -40,6 +40,8 @@ export interface GuestPort {
   deadlineFromRealtime(atNs: bigint): VirtualNs;
   /** Fills `into` with entropy: one decision on the stream `node/<name>/entropy`. */
   entropy(into: Uint8Array): void;
+  /** One of 0 to `arity` - 1: a decision on the stream `node/<name>/choose/<what>`. */
+  choose(what: string, arity: number): number;
   /** Appends to the node's console: 1 standard output, 2 standard error. */
   console(descriptor: 1 | 2, bytes: Uint8Array): void;
   /** A marker of the guest's own (JSON line), for properties. */

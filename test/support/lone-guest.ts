@@ -53,6 +53,10 @@ export class LonePort implements GuestPort {
     return withinTime(atNs - 1_767_225_600_000_000_000n);
   }
 
+  choose(): number {
+    return 0;
+  }
+
   entropy(into: Uint8Array): void {
     this.decisions.decideBytes(this.decisions.stream('entropy'), this.nowNs, into);
   }

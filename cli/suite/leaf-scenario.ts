@@ -1,0 +1,99 @@
+import { SimError, type ScenarioDef } from '../../sim/index.ts';
+import {
+  compileScenario,
+  type CompiledScenario,
+  type ScenarioFiles,
+} from '../../scenarios/index.ts';
+import { ErrorList } from '../errors.ts';
+import { TEST_NODE } from './leaf-source.ts';
+import { findDeclared, type Suite } from './suite.ts';
+
+/** How a leaf's body is named in the realm, and what its node's exit means. */
+export interface LeafBody {
+  /** `test:<name>`, `scenario:<name>` or `def:<name>`. */
+  readonly key: string;
+  /** The test's name: that of the scenario that the run has. */
+  readonly name: string;
+  readonly faults: readonly string[];
+  /** A span such as `10s`, or null for the default. */
+  readonly timeout: string | null;
+}
+
+/** The name by which a scenario's guest refers to the spec's own code. */
+const SPEC_GUEST = 'athanor:spec';
+const DEFAULT_TIMEOUT = '60s';
+
+type Row = Record<string, unknown>;
+
+/** The scenario of a leaf: the services, a node for the body, the assumptions' rules as events. */
+export function leafScenario(suite: Suite, body: LeafBody): CompiledScenario {
+  const services = suite.declared.filter(({ kind }) => kind === 'service');
+  const guest: Record<string, unknown> = { spec: { wasm: SPEC_GUEST } };
+  const node: Row[] = services.map(({ name, options }) => {
+    const { guest: own, model, args, env, file } = options as Row;
+    if (model !== true && own === undefined) {
+      throw new SimError({
+        code: 'scenario/spec-value',
+        message: `service("${name}") has neither a guest nor a body: it cannot run`,
+        place: suite.model.file,
+        remedy: 'give it guest: { builtin: "..." }, { wasm: "file.wasm" }, or a body',
+      });
+    }
+    if (model === true)
+      return { name, guest: 'spec', args: [`service:${name}`], ...defined({ env, file }) };
+    guest[`service-${name}`] = own;
+    return { name, guest: `service-${name}`, ...defined({ args, env, file }) };
+  });
+  node.push({ name: TEST_NODE, guest: 'spec', args: [body.key] });
+  const text = {
+    schema_version: 1,
+    // A test may be called anything, a scenario may not.
+    name: body.name.replaceAll(/[^A-Za-z0-9 ._:-]/g, '-'),
+    until: 'property',
+    guest,
+    node,
+    event: body.faults.flatMap((name) => ruleEvents(suite, name)),
+    property: [{ name: 'the body passes', kind: 'exit', nodes: [TEST_NODE], code: 0 }],
+    limits: { virtual_time: body.timeout ?? DEFAULT_TIMEOUT },
+  };
+  const source = { file: `${suite.model.file} (${body.name})`, locate: () => null };
+  const result = compileScenario(text as never, source, filesOf(suite));
+  if (!result.ok) throw new ErrorList(result.errors);
+  const { def, images } = result.scenario;
+  return { def: withSeed(def, suite), images, sources: specSources(suite) };
+}
+
+/** The events of an assumption's rules; what only a plan reads is left out. */
+export function ruleEvents(suite: Suite, assumption: string): readonly Row[] {
+  const rules = findDeclared(suite, 'assumption', assumption)?.options['rules'] as readonly Row[];
+  return rules.map((rule, index) => {
+    const { max_fires: _fires, mode: _mode, ...event } = rule;
+    return { at: '0s', ...event, name: ruleName(assumption, index) };
+  });
+}
+
+/** How a rule's event is called: a part of the names of its streams. */
+export function ruleName(assumption: string, index: number): string {
+  return `${assumption}.${index + 1}`;
+}
+
+function withSeed(def: ScenarioDef, { plan }: Suite): ScenarioDef {
+  return { ...def, seed: plan.seed };
+}
+
+function filesOf({ files, image }: Suite): ScenarioFiles {
+  return {
+    read: (path) => (path === SPEC_GUEST ? image.bytes : files.read(path)),
+    builtinGuest: (name) => files.builtinGuest(name),
+  };
+}
+
+/** Every file of the spec, for the bundle's `spec/` (FB-60). */
+function specSources({ model }: Suite): CompiledScenario['sources'] {
+  const encoder = new TextEncoder();
+  return [...model.files].map(([name, text]) => ({ name, bytes: encoder.encode(text) }));
+}
+
+function defined(row: Row): Row {
+  return Object.fromEntries(Object.entries(row).filter(([, value]) => value !== undefined));
+}

@@ -1,0 +1,221 @@
+import { MODEL_EXIT, openSpecs, type SourceFile } from '../../scenarios/index.ts';
+import type { PlannedTest } from '../../sim/index.ts';
+import type { WasmEngine } from '../../wasm/index.ts';
+import { runToEnd, type ConsolePiece, type RunRecord } from '../record.ts';
+import { choiceAxes, enumerateLeaves, type Leaf, type LeafAxis } from './leaf.ts';
+import { leafScenario, ruleName, type LeafBody } from './leaf-scenario.ts';
+import { LeafSource, TEST_NODE, type PinnedRule } from './leaf-source.ts';
+import type { Suite } from './suite.ts';
+
+/** What became of a leaf (FB-52, FB-70). */
+export type LeafOutcome = 'pass' | 'fail' | 'inconclusive' | 'halted' | 'filtered' | 'error';
+
+export interface LeafResult {
+  readonly leaf: Leaf;
+  readonly outcome: LeafOutcome;
+  /** Why it is not a pass, in a line. */
+  readonly detail: string;
+  readonly record: RunRecord;
+  readonly images: ReadonlyMap<string, Uint8Array>;
+  readonly sources: readonly SourceFile[];
+}
+
+/** Runs a suite's leaves, one after another. */
+export class SuiteRunner {
+  private readonly suite: Suite;
+  private readonly engine: WasmEngine;
+  private readonly seed: number;
+  private readonly chances: { readonly link: readonly string[]; readonly disk: readonly string[] };
+  private readonly compiled = new Map<string, ReturnType<typeof leafScenario>>();
+
+  private constructor(
+    suite: Suite,
+    engine: WasmEngine,
+    seed: number,
+    chances: SuiteRunner['chances'],
+  ) {
+    this.suite = suite;
+    this.engine = engine;
+    this.seed = seed;
+    this.chances = chances;
+  }
+
+  static async open(suite: Suite, engine: WasmEngine, seed: number): Promise<SuiteRunner> {
+    const { LINK_CHANCES, DISK_CHANCES } = await openSpecs();
+    return new SuiteRunner(suite, engine, seed, { link: LINK_CHANCES, disk: DISK_CHANCES });
+  }
+
+  /** The leaves of a test: the plan's axes, and those that one recording pass finds (FB-38). */
+  leaves(test: PlannedTest): readonly Leaf[] {
+    const bodyAxes = test.compositions
+      .filter(({ kind }) => kind === 'choose' || kind === 'parallel')
+      .flatMap(({ axes }) => axes);
+    const cells: readonly (string | null)[] = test.matrixCells.length === 0 ? [null] : test.faults;
+    const known = this.record(test, cells[0] ?? null);
+    const leaves: Leaf[] = [];
+    for (const [index, cell] of cells.entries()) {
+      const faults = cell === null ? test.faults : [cell];
+      const axes: LeafAxis[] = [];
+      if (cell !== null)
+        axes.push({ kind: 'cell', name: test.matrixCells[index] ?? cell, size: 1 });
+      axes.push(...this.ruleAxes(faults), ...choiceAxes(bodyAxes, known));
+      leaves.push(...enumerateLeaves(test, axes, leaves.length));
+    }
+    return leaves;
+  }
+
+  /** Runs one leaf. */
+  run(leaf: Leaf): LeafResult {
+    const body = this.bodyOf(leaf.test, this.faultsOf(leaf));
+    const source = new LeafSource(choicesOf(leaf), this.pinnedRules(leaf));
+    // The body's node is the last; what it says as it fails is why it failed.
+    let said = '';
+    const { record, images, sources } = this.execute(
+      body,
+      source,
+      ({ node, descriptor, bytes }) => {
+        if (node === this.testNode && descriptor === 2) said = new TextDecoder().decode(bytes);
+      },
+    );
+    const why = said.startsWith('failed: ') ? said.slice('failed: '.length).trimEnd() : null;
+    const detail = why ?? detailOf(record);
+    return { leaf, ...judge(record, leaf.test.expect, detail), record, images, sources };
+  }
+
+  /** The body's node comes after those of the services. */
+  private get testNode(): number {
+    return this.suite.declared.filter(({ kind }) => kind === 'service').length;
+  }
+
+  /** The choices that a body asks for when each takes its first option. */
+  private record(test: PlannedTest, cell: string | null): ReadonlyMap<string, number> {
+    const source = new LeafSource(new Map(), []);
+    this.execute(this.bodyOf(test, cell === null ? test.faults : [cell]), source);
+    return source.seen;
+  }
+
+  private execute(
+    body: LeafBody,
+    answers: LeafSource,
+    onConsole?: (piece: ConsolePiece) => void,
+  ): Pick<LeafResult, 'record' | 'images' | 'sources'> {
+    const key = `${body.key}\n${body.faults.join('\n')}`;
+    let compiled = this.compiled.get(key);
+    if (compiled === undefined) {
+      compiled = leafScenario(this.suite, body);
+      this.compiled.set(key, compiled);
+    }
+    const { def, images, sources } = compiled;
+    const { engine, seed } = this;
+    const { models } = this.suite;
+    const record = runToEnd({
+      scenario: { ...def, seed },
+      images,
+      engine,
+      models,
+      answers,
+      ...(onConsole === undefined ? {} : { onConsole }),
+    });
+    return { record, images, sources };
+  }
+
+  private bodyOf(test: PlannedTest, faults: readonly string[]): LeafBody {
+    const spec = this.suite.model.tests.find(({ name }) => name === test.name);
+    const scenario = spec?.scenario ?? test.name;
+    const kind = test.kind === 'def' ? 'def' : test.kind === 'test_builtin' ? 'test' : 'scenario';
+    const key = `${kind}:${kind === 'scenario' ? scenario : test.name}`;
+    return { key, name: test.name, faults, timeout: test.timeout };
+  }
+
+  private faultsOf({ test, pins }: Leaf): readonly string[] {
+    const cell = pins.find(({ axis }) => axis.kind === 'cell');
+    if (cell === undefined) return test.faults;
+    const index = test.matrixCells.indexOf(cell.axis.name);
+    const spec = this.suite.model.tests.find(({ name }) => name === test.name);
+    return [spec?.cells[index]?.fault ?? ''];
+  }
+
+  private rules(faults: readonly string[]): readonly {
+    readonly name: string;
+    readonly fires: number;
+    readonly event: Readonly<Record<string, unknown>>;
+  }[] {
+    return faults.flatMap((fault) => {
+      const declared = this.suite.declared.find((each) => {
+        return each.kind === 'assumption' && each.name === fault;
+      });
+      const rules = (declared?.options['rules'] ?? []) as readonly Record<string, unknown>[];
+      return rules.flatMap((event, index) => {
+        const fires = event['max_fires'];
+        return typeof fires === 'number' ? [{ name: ruleName(fault, index), fires, event }] : [];
+      });
+    });
+  }
+
+  private ruleAxes(faults: readonly string[]): LeafAxis[] {
+    return this.rules(faults).map(({ name, fires }) => {
+      return { kind: 'rule' as const, name, size: 2 ** fires };
+    });
+  }
+
+  private pinnedRules(leaf: Leaf): readonly PinnedRule[] {
+    const rules = this.rules(this.faultsOf(leaf));
+    return leaf.pins.flatMap(({ axis, index }) => {
+      const rule = axis.kind === 'rule' ? rules.find(({ name }) => name === axis.name) : undefined;
+      if (rule === undefined) return [];
+      return [{ matches: this.streamsOf(rule), length: rule.fires, vector: index }];
+    });
+  }
+
+  /** The streams that a rule's chance is drawn from: of its event, of links, of disks. */
+  private streamsOf(rule: {
+    readonly name: string;
+    readonly event: Readonly<Record<string, unknown>>;
+  }): (stream: string) => boolean {
+    const { name, event } = rule;
+    const kebab = (key: string): string => key.replaceAll('_', '-');
+    const isChance = (key: string): boolean => event[key] !== undefined;
+    if (isChance('chance')) return (stream) => stream === `plan/${name}/chance`;
+    const disk = this.chances.disk.filter(isChance).map((key) => `/disk/${kebab(key)}/${name}`);
+    if (event['do'] === 'disk') return (stream) => disk.some((end) => stream.endsWith(end));
+    const link = this.chances.link.filter(isChance).map(kebab);
+    const nodes = event['nodes'] as readonly string[] | undefined;
+    return (stream) => {
+      const [first, from = '', to = '', what = ''] = stream.split('/');
+      const within = nodes === undefined || (nodes.includes(from) && nodes.includes(to));
+      return first === 'link' && within && link.includes(what);
+    };
+  }
+}
+
+function choicesOf({ pins }: Leaf): ReadonlyMap<string, number> {
+  return new Map(
+    pins.flatMap(({ axis, index }) => (axis.kind === 'choice' ? [[axis.name, index]] : [])),
+  );
+}
+
+function detailOf({ outcome, error }: RunRecord): string {
+  if (error !== null) return error.message;
+  const failed = outcome.properties.find(({ verdict }) => verdict !== 'pass');
+  return failed?.detail ?? '';
+}
+
+/** What a run means for its leaf, given what the spec expects of it: `fails` or `passes`. */
+function judge(
+  record: RunRecord,
+  expect: string | null,
+  detail: string,
+): { readonly outcome: LeafOutcome; readonly detail: string } {
+  const { outcome } = record;
+  if (outcome.verdict === 'error') return { outcome: 'error', detail };
+  const code = outcome.nodes.find(({ name }) => name === TEST_NODE)?.code ?? null;
+  if (code === MODEL_EXIT.halted) return { outcome: 'halted', detail: '' };
+  if (code === MODEL_EXIT.filtered) return { outcome: 'filtered', detail: '' };
+  if (outcome.verdict === 'inconclusive')
+    return { outcome: 'inconclusive', detail: outcome.reason };
+  const failed = outcome.verdict === 'fail';
+  if (expect !== 'fails')
+    return { outcome: failed ? 'fail' : 'pass', detail: failed ? detail : '' };
+  if (failed) return { outcome: 'pass', detail: '' };
+  return { outcome: 'fail', detail: 'it passed, where the spec expects that it fails' };
+}

@@ -1,0 +1,39 @@
+import { dirname } from 'node:path';
+import {
+  LocalFiles,
+  ModelEngine,
+  openSpecs,
+  type Declared,
+  type SpecModel,
+} from '../../scenarios/index.ts';
+import type { PlanTree } from '../../sim/index.ts';
+import type { Context } from '../context.ts';
+import { readSpec } from '../plan/read-spec.ts';
+
+/** A spec that is loaded to be run. */
+export interface Suite {
+  readonly model: SpecModel;
+  readonly plan: PlanTree;
+  readonly image: { readonly bytes: Uint8Array; readonly digest: string };
+  readonly declared: readonly Declared[];
+  readonly models: ModelEngine;
+  /** Where the spec's guests and files are read. */
+  readonly files: LocalFiles;
+}
+
+/** Plans the spec of that path, then loads its code into a realm (FB-14). */
+export async function openSuite(path: string, context: Context): Promise<Suite> {
+  const { makePlan, modelImage } = await openSpecs();
+  const model = await readSpec(path, context);
+  const plan = makePlan(model, context.globals.seed ?? null);
+  const image = modelImage(model);
+  const models = new ModelEngine();
+  const declared = models.declarations(models.load(image.digest, image.bytes));
+  const files = new LocalFiles(dirname(context.path(path)));
+  return { model, plan, image, declared, models, files };
+}
+
+/** What was declared under that kind and name. */
+export function findDeclared(suite: Suite, kind: string, name: string): Declared | undefined {
+  return suite.declared.find((each) => each.kind === kind && each.name === name);
+}

@@ -1,0 +1,197 @@
+import {
+  ERRNO,
+  errnoName,
+  interleavingCount,
+  interleavingOrder,
+  ROOT,
+  type GuestPort,
+  type Interleavings,
+} from '../../sim/index.ts';
+
+/** No call of a body moves more bytes at once. */
+const PIECE_BYTES_MAX = 64 * 1024;
+/** A file that a body reads or writes is at most this long. */
+const FILE_BYTES_MAX = 16 * 1024 * 1024;
+/**
+ * Between the starts of `parallel`'s branches: above what a packet takes on a link of the default
+ * network, so that an order of launches is also an order of arrivals.
+ */
+export const PARALLEL_GAP_NS = 2_000_000;
+/** A body's choice has at most so many options. */
+const OPTIONS_MAX = 1_000_000;
+
+type Operation = (...args: never[]) => unknown;
+
+/** What the realm throws as an Error in the body. */
+class Refusal extends Error {}
+
+/**
+ * What a body can do to its world: each operation acts on the guest's port at its present time and
+ * answers plain data. Choices and orders are decisions.
+ */
+export class ModelHost {
+  private readonly port: GuestPort;
+  private readonly operations: ReadonlyMap<string, Operation>;
+  private parallels = 0;
+
+  constructor(port: GuestPort) {
+    this.port = port;
+    this.operations = new Map<string, Operation>([
+      ['monotonic', () => port.monotonicNs()],
+      ['realtime', () => Number(port.realtimeNs() / 1_000_000n)],
+      ['random', () => this.random()],
+      [
+        'console',
+        (descriptor: 1 | 2, text: string) => {
+          port.console(descriptor, new TextEncoder().encode(text));
+          return null;
+        },
+      ],
+      ['asserted', () => null],
+      ['choose', (name: string, count: number) => this.choose(name, count)],
+      ['order', (branches: number, policy: unknown) => this.order(branches, policy)],
+      ['gap', () => PARALLEL_GAP_NS],
+      ['connect', (host: string, number: number) => this.connect(host, number)],
+      ['connected', (socket: number) => this.connected(socket)],
+      ['listen', (number: number) => this.listen(number)],
+      ['accept', (socket: number) => this.accept(socket)],
+      ['send', (socket: number, data: string) => this.send(socket, data)],
+      ['receive', (socket: number) => this.receive(socket)],
+      [
+        'close',
+        (socket: number) => {
+          port.sockets.close(socket);
+          return null;
+        },
+      ],
+      ['readFile', (path: string) => this.readFile(path)],
+      ['writeFile', (path: string, data: string) => this.writeFile(path, data)],
+    ]);
+  }
+
+  /** Answers an operation of the realm: JSON of `{ value }` or of `{ error }`. */
+  answer(name: string, args: string): string {
+    const operation = this.operations.get(name) as (...args: unknown[]) => unknown;
+    try {
+      return JSON.stringify({ value: operation(...(JSON.parse(args) as unknown[])) ?? null });
+    } catch (error) {
+      if (error instanceof Refusal) return JSON.stringify({ error: error.message });
+      throw error;
+    }
+  }
+
+  private random(): number {
+    const bytes = new Uint8Array(8);
+    this.port.entropy(bytes);
+    const view = new DataView(bytes.buffer);
+    return (view.getUint32(0) * 2 ** 21 + (view.getUint32(4) >>> 11)) / 2 ** 53;
+  }
+
+  private choose(name: string, count: number): number {
+    if (count > OPTIONS_MAX) throw new Refusal(`choose("${name}") has ${count} options`);
+    return this.port.choose(name, count);
+  }
+
+  /** The order in which branches start, first to last. */
+  private order(branches: number, policy: unknown): readonly number[] {
+    const name = `parallel#${++this.parallels}`;
+    const plain = Array.from({ length: branches }, (_, branch) => branch);
+    if (policy === 1) return plain;
+    if (!isPolicy(policy))
+      throw new Refusal(`interleavings ${JSON.stringify(policy)} is no policy`);
+    const count = interleavingCount(branches, policy);
+    return interleavingOrder(branches, policy, this.choose(name, count));
+  }
+
+  private connect(host: string, number: number): number {
+    const { sockets } = this.port;
+    const [address] = sockets.resolve(host);
+    if (address === undefined) throw new Refusal(`no node is called "${host}"`);
+    const socket = this.check(sockets.open('tcp'), 'open a socket');
+    const result = sockets.connect(socket, address, number);
+    if (result < 0 && result !== -ERRNO.INPROGRESS)
+      this.fail(result, `connect to ${host}:${number}`);
+    return socket;
+  }
+
+  private connected(socket: number): boolean {
+    const result = this.port.sockets.connectResult(socket);
+    if (result === -ERRNO.INPROGRESS) return false;
+    this.check(result, 'connect');
+    return true;
+  }
+
+  private listen(number: number): number {
+    const { sockets } = this.port;
+    const socket = this.check(sockets.open('tcp'), 'open a socket');
+    this.check(sockets.bind(socket, 0, number), `listen on port ${number}`);
+    this.check(sockets.listen(socket, 128), `listen on port ${number}`);
+    return socket;
+  }
+
+  private accept(socket: number): number | null {
+    const result = this.port.sockets.accept(socket);
+    return result === -ERRNO.AGAIN ? null : this.check(result, 'accept');
+  }
+
+  private send(socket: number, data: string): number {
+    const bytes = Buffer.from(data.slice(0, PIECE_BYTES_MAX), 'latin1');
+    const result = this.port.sockets.send(socket, bytes);
+    return result === -ERRNO.AGAIN ? 0 : this.check(result, 'send');
+  }
+
+  private receive(socket: number): string | null {
+    const bytes = Buffer.alloc(PIECE_BYTES_MAX);
+    const result = this.port.sockets.receive(socket, bytes, false);
+    if (result === -ERRNO.AGAIN) return null;
+    return bytes.subarray(0, this.check(result, 'receive')).toString('latin1');
+  }
+
+  private readFile(path: string): string {
+    const { files } = this.port;
+    const inode = this.check(this.lookUp(parts(path)), `read ${path}`);
+    const { size } = files.stat(inode);
+    if (size > FILE_BYTES_MAX) throw new Refusal(`${path} has ${size} bytes`);
+    const bytes = Buffer.alloc(size);
+    this.check(files.read(inode, 0, bytes), `read ${path}`);
+    return bytes.toString('latin1');
+  }
+
+  private writeFile(path: string, data: string): null {
+    const { files } = this.port;
+    const names = parts(path);
+    const name = names.pop() ?? '';
+    const folder = this.check(this.lookUp(names), `write ${path}`);
+    const nowNs = this.port.realtimeNs();
+    let inode = files.lookup(folder, name);
+    if (inode < 0) inode = this.check(files.createFile(folder, name, nowNs), `write ${path}`);
+    this.check(files.truncate(inode, 0, nowNs), `write ${path}`);
+    this.check(files.write(inode, 0, Buffer.from(data, 'latin1'), nowNs), `write ${path}`);
+    return null;
+  }
+
+  private lookUp(names: readonly string[]): number {
+    let inode: number = ROOT;
+    for (const name of names) {
+      if (inode >= 0) inode = this.port.files.lookup(inode, name);
+    }
+    return inode;
+  }
+
+  private check(result: number, what: string): number {
+    return result < 0 ? this.fail(result, what) : result;
+  }
+
+  private fail(result: number, what: string): never {
+    throw new Refusal(`cannot ${what}: ${errnoName(-result)}`);
+  }
+}
+
+function parts(path: string): string[] {
+  return path.split('/').filter((part) => part !== '' && part !== '.');
+}
+
+function isPolicy(policy: unknown): policy is Interleavings {
+  if (policy === 'all' || policy === 'critical' || policy === 'dpor') return true;
+  return typeof policy === 'number' && Number.isInteger(policy) && policy >= 1;
+}

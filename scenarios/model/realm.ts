@@ -1,0 +1,94 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createContext, Script, type Context } from 'node:vm';
+import { packageRoot } from '../package-root.ts';
+
+/** A guest inside the realm: only the realm looks into it. */
+export type RealmGuest = object;
+
+/** Answers one operation of a body: JSON in, JSON out. Never throws. */
+export type RealmHost = (operation: string, args: string) => string;
+
+/** What the realm's own code offers (see realm.js). */
+interface RealmCode {
+  declarations(host: RealmHost, main: string, modules: object): string;
+  open(host: RealmHost): RealmGuest;
+  prepare(kind: 'start' | 'step', guest: RealmGuest, ...args: readonly unknown[]): void;
+  state(guest: RealmGuest): string;
+  enter(guest: RealmGuest | null): void;
+}
+
+/** What a guest waits for. */
+export interface RealmState {
+  readonly outcome: { readonly outcome: string; readonly message: string } | null;
+  readonly interests: readonly { readonly socket: number; readonly readiness: 'read' | 'write' }[];
+  readonly timer: { readonly id: number; readonly atNs: number } | null;
+}
+
+/** A step of a body takes at most this long on the host: a body that spins is an error. */
+const STEP_WALL_MS_MAX = 10_000;
+
+/**
+ * A JavaScript realm without a host: no timers but virtual ones, no clock but the node's, no entropy but
+ * the world's, no modules but the spec's. Built-ins are frozen, so that many bodies can use one realm
+ * and none leaves a trace. It keeps honest code deterministic; it is no jail for hostile code.
+ */
+export class Realm {
+  private readonly context: Context;
+  private readonly code: RealmCode;
+  private readonly turn = new Script('__athanor_turn()');
+
+  constructor() {
+    this.context = createContext(Object.create(null) as object, {
+      codeGeneration: { strings: false, wasm: false },
+      // Promises of the realm go on within the turn that resolved them, never later.
+      microtaskMode: 'afterEvaluate',
+    });
+    const path = join(packageRoot(), 'scenarios', 'model', 'realm.js');
+    const script = new Script(readFileSync(path, 'utf8'), { filename: 'realm.js' });
+    this.code = script.runInContext(this.context) as RealmCode;
+  }
+
+  /** Compiles modules: an object of functions by file name, in their order. */
+  compile(modules: readonly { readonly name: string; readonly code: string }[]): object {
+    return Object.fromEntries(
+      modules.map(({ name, code }) => {
+        const text = `(function (require, exports, globalThis) {${code}\n})`;
+        const script = new Script(text, { filename: `spec:${name}` });
+        return [name, script.runInContext(this.context) as unknown];
+      }),
+    );
+  }
+
+  /** What a spec declares: JSON of `{ declared }` or `{ failed }`. */
+  declarations(host: RealmHost, main: string, modules: object): string {
+    return this.code.declarations(host, main, modules);
+  }
+
+  open(host: RealmHost): RealmGuest {
+    return this.code.open(host);
+  }
+
+  start(guest: RealmGuest, main: string, modules: object, key: string): void {
+    this.code.prepare('start', guest, main, modules, key);
+    this.run(guest);
+  }
+
+  step(guest: RealmGuest, kind: 'waiter' | 'timer', which: number): void {
+    this.code.prepare('step', guest, kind, which);
+    this.run(guest);
+  }
+
+  state(guest: RealmGuest): RealmState {
+    return JSON.parse(this.code.state(guest)) as RealmState;
+  }
+
+  private run(guest: RealmGuest): void {
+    this.code.enter(guest);
+    try {
+      this.turn.runInContext(this.context, { timeout: STEP_WALL_MS_MAX });
+    } finally {
+      this.code.enter(null);
+    }
+  }
+}
