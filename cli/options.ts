@@ -275,6 +275,35 @@ export const COMMANDS = {
     },
     examples: ['sim shrink run.athanor', 'sim shrink run.athanor --budget 60s --jobs 2'],
   },
+  triage: {
+    summary: 'group the findings of campaigns by the failure that they show',
+    arguments: [
+      {
+        name: 'findings',
+        required: true,
+        completes: 'file',
+        help: 'a folder of bundles, a ledger, or the records of `sim run --runs` or `sim search`',
+      },
+    ],
+    options: {
+      policy: {
+        kind: 'choice',
+        choices: ['coarse', 'default', 'fine', 'exact'],
+        help: 'how alike failures are that are taken for one (default)',
+      },
+      compare: {
+        kind: 'path',
+        value: 'findings',
+        help: 'say which failures are new, known or gone; exit code 1 if any is new',
+      },
+      report: { kind: 'path', value: 'file', help: 'write the table as a page of Markdown, too' },
+    },
+    examples: [
+      'sim triage .athanor/runs',
+      'sim triage found.json --policy coarse',
+      'sim triage today/ --compare yesterday/',
+    ],
+  },
   bisect: {
     summary: 'find the moment, the decision, or the build that made a run fail',
     arguments: [

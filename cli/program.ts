@@ -34,6 +34,7 @@ const LOADERS: { readonly [Name in CommandName]: () => Promise<{ readonly run: R
   fork: () => import('./commands/fork.ts'),
   search: () => import('./commands/search.ts'),
   shrink: () => import('./commands/shrink.ts'),
+  triage: () => import('./commands/triage.ts'),
   bisect: () => import('./commands/bisect.ts'),
   inspect: () => import('./commands/inspect.ts'),
   doctor: () => import('./commands/doctor.ts'),
