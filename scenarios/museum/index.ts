@@ -11,6 +11,8 @@ export interface MuseumCase {
   readonly failingSeed: number;
   /** Within so many seeds from 1 on a search must find it. */
   readonly budgetRuns: number;
+  /** Within a campaign of many faults (campaign.ts): a failing seed, and what its story must tell. */
+  readonly campaign: { readonly seed: number; readonly story: RegExp };
 }
 
 /** The cases with their stated budgets. */
@@ -20,51 +22,71 @@ export const MUSEUM_CASES: readonly MuseumCase[] = [
     property: 'nothing acknowledged is lost',
     failingSeed: 17,
     budgetRuns: 400,
+    campaign: { seed: 406, story: /store fault crash/ },
   },
   {
     name: 'ack-before-fsync',
     property: 'nothing acknowledged is lost',
     failingSeed: 1,
     budgetRuns: 20,
+    campaign: { seed: 2, story: /store fault crash/ },
   },
   {
     name: 'index-before-apply',
     property: 'nothing acknowledged is lost',
     failingSeed: 20,
     budgetRuns: 200,
+    campaign: { seed: 22, story: /store fault crash/ },
   },
   {
     name: 'fsync-retry',
     property: 'nothing acknowledged is lost',
     failingSeed: 1,
     budgetRuns: 20,
+    campaign: { seed: 1, story: /store fault disk sync error/ },
   },
   {
     name: 'corrupt-truncate',
     property: 'what is committed stays',
     failingSeed: 1,
     budgetRuns: 100,
+    campaign: { seed: 1, story: /n\d fault disk bit rot/ },
   },
   {
     name: 'vote-in-two-writes',
     property: 'one vote a term',
     failingSeed: 1,
     budgetRuns: 20,
+    campaign: { seed: 1, story: /n0 fault crash/ },
   },
   {
     name: 'membership-change',
     property: 'members agree on what is committed',
     failingSeed: 6,
     budgetRuns: 200,
+    campaign: { seed: 6, story: /world fault cut/ },
   },
-  { name: 'stale-read', property: 'no read is stale', failingSeed: 51, budgetRuns: 400 },
+  {
+    name: 'stale-read',
+    property: 'no read is stale',
+    failingSeed: 51,
+    budgetRuns: 400,
+    campaign: { seed: 177, story: /world fault degrade/ },
+  },
   {
     name: 'retry-without-key',
     property: 'each addition counts once',
     failingSeed: 4,
     budgetRuns: 100,
+    campaign: { seed: 295, story: /(server|client) fault packet to/ },
   },
-  { name: 'lease-without-fence', property: 'no token goes back', failingSeed: 7, budgetRuns: 60 },
+  {
+    name: 'lease-without-fence',
+    property: 'no token goes back',
+    failingSeed: 7,
+    budgetRuns: 60,
+    campaign: { seed: 2, story: /(ada|bob) fault pause/ },
+  },
 ];
 
 /** The text of a case's scenario, with the bug or as its corrected twin. */

@@ -84,6 +84,63 @@ describe('what happened of a plan', () => {
     expect(stalls).toBeGreaterThan(8);
   });
 
+  it('pins what waited for a quantum, an effect or a decision to when it came', async () => {
+    const builder = scenario('waiting')
+      .network({ latency: '5ms', jitter: '1ms' })
+      .node({ name: 'server', guest: 'echo-server', args: ['7'] })
+      .node({ name: 'one', guest: 'echo-client', args: ['server', '7', '40', '64', '20'] })
+      .event({
+        name: 'quantum',
+        at: '0s',
+        after: { node: 'one', quanta: 9 },
+        do: 'pause',
+        node: 'one',
+        for: '30ms',
+      })
+      .event({
+        name: 'effect',
+        at: '100ms',
+        after: { node: 'server', effect: 'net/send', count: 3 },
+        do: 'pause',
+        node: 'server',
+        for: '7ms',
+      })
+      .event({
+        name: 'decision',
+        at: '0s',
+        after: { stream: 'link/one/server/jitter', ordinal: 20 },
+        do: 'degrade',
+        extra_latency: '9ms',
+        for: '50ms',
+      })
+      .event({
+        name: 'in vain',
+        at: '0s',
+        after: { stream: 'link/one/server/jitter', ordinal: 1_000_000 },
+        do: 'crash',
+        node: 'one',
+      })
+      .limits({ virtual_time: '5s' });
+    const prepared = await prepare(builder, ['echo-server', 'echo-client']);
+    const run = (def: ScenarioDef): SimulationResult => {
+      const simulation = new Simulation({ ...prepared, scenario: def, seed: 3 });
+      simulation.runUntil({});
+      const result = simulation.finish();
+      simulation.dispose();
+      return result;
+    };
+    const whole = run(prepared.def);
+    const decisions = decodeDecisions(readWholeLog(whole.schedule, LOG_DECISIONS));
+    const events = decodeEvents(readWholeLog(whole.events, LOG_EVENTS));
+    const firings = firingsOf(prepared.def, { decisions, events, endNs: whole.endNs });
+    const { events: pinnedEvents } = pinPlan(prepared.def, firings).plan;
+    expect(pinnedEvents.map(({ name }) => name).sort()).toEqual(['decision', 'effect', 'quantum']);
+    expect(pinnedEvents.every(({ trigger }) => trigger === undefined)).toBe(true);
+    const again = run(pinPlan(prepared.def, firings));
+    expect(again.notes).toEqual(whole.notes);
+    expect(again.consoles).toEqual(whole.consoles);
+  });
+
   it('keeps what mends only while a fault of its family stays', () => {
     const names = (kept: readonly string[]): readonly string[] => {
       return keepFaults(stormy.def, new Set(kept)).plan.events.map(({ name }) => name);
