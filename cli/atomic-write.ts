@@ -15,8 +15,17 @@ export function writeAtomically(path: string, bytes: Uint8Array): void {
     renameSync(temporary, path);
     syncFolder(folder);
   } catch (error) {
-    rmSync(temporary, { force: true });
+    removeQuietly(temporary);
     throw writeError(path, error);
+  }
+}
+
+/** Where its folder is no folder, not even removing works: what failed first is what is told. */
+function removeQuietly(path: string): void {
+  try {
+    rmSync(path, { force: true });
+  } catch {
+    return;
   }
 }
 

@@ -1,4 +1,5 @@
 import { createInterface } from 'node:readline';
+import type { Readable, Writable } from 'node:stream';
 
 /** Where a command writes; `isTerminal` decides on colours, tables and progress. */
 export interface Sink {
@@ -18,6 +19,8 @@ export interface Host {
   readonly command: string;
   /** The lines of the standard input, as they come. */
   lines(): AsyncIterable<string>;
+  /** The standard streams themselves, for who speaks a protocol on them. */
+  streams(): { readonly input: Readable; readonly output: Writable };
 }
 
 /** The host of this process. */
@@ -29,6 +32,7 @@ export function processHost(): Host {
     cwd: process.cwd(),
     command: commandName(process.argv[1] ?? 'sim'),
     lines: () => createInterface({ input: process.stdin, crlfDelay: Infinity }),
+    streams: () => ({ input: process.stdin, output: process.stdout }),
   };
 }
 

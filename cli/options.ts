@@ -1,4 +1,5 @@
 import { BACKENDS } from './backend.ts';
+import { WORLD_COMMANDS } from './options-world.ts';
 
 /**
  * The command line as one typed table: parsing, help, completions and docs/cli.md are made of it.
@@ -101,6 +102,7 @@ const PLAN_OPTIONS = {
 } as const satisfies Readonly<Record<string, OptionSpec>>;
 
 export const COMMANDS = {
+  ...WORLD_COMMANDS,
   run: {
     summary: 'run a scenario, once or over many seeds',
     arguments: [{ ...SCENARIO, required: false }],

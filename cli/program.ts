@@ -37,6 +37,8 @@ const LOADERS: { readonly [Name in CommandName]: () => Promise<{ readonly run: R
   triage: () => import('./commands/triage.ts'),
   bisect: () => import('./commands/bisect.ts'),
   inspect: () => import('./commands/inspect.ts'),
+  'world check': () => import('./commands/world-check.ts'),
+  'world serve': () => import('./commands/world-serve.ts'),
   doctor: () => import('./commands/doctor.ts'),
   completions: () => import('./commands/completions.ts'),
   'vm setup': () => import('./commands/vm-setup.ts'),
@@ -45,9 +47,11 @@ const LOADERS: { readonly [Name in CommandName]: () => Promise<{ readonly run: R
   'guest explain': () => import('./commands/guest-explain.ts'),
 };
 
+/** What groups of commands are about. */
 const GROUP_SUMMARIES: Readonly<Record<string, string>> = {
   guest: 'work on guest programs',
   vm: 'work on machines',
+  world: 'work with record worlds: stateful services that are fakes',
 };
 
 const EXIT_USAGE = 64;

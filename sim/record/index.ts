@@ -13,3 +13,4 @@ export * from './call.ts';
 export * from './trace.ts';
 export * from './operations.ts';
 export * from './record-service.ts';
+export * from './http-routes.ts';

@@ -8,7 +8,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Readable } from 'node:stream';
+import { PassThrough, Readable } from 'node:stream';
 import type { Host } from '../../cli/host.ts';
 import { runCommandLine } from '../../cli/program.ts';
 
@@ -71,6 +71,7 @@ export class SimFolder {
       cwd: this.path,
       command: 'sim',
       lines: () => Readable.from(options.lines ?? []),
+      streams: () => ({ input: Readable.from(options.lines ?? []), output: new PassThrough() }),
     };
     const exitCode = await runCommandLine(args, host);
     const lines = (): string[] => stdout.split('\n').filter((line) => line !== '');
