@@ -75,7 +75,8 @@ export class ProbePool {
   addStart(start: ProbeStart): number {
     for (const { guest, memoryPagesMax } of start.scenario.world.nodes) {
       const image = start.images.get(guest.image);
-      if (image !== undefined) this.engine.load(guest.image, image, memoryPagesMax);
+      if (image === undefined || guest.kind !== 'wasm') continue;
+      this.engine.load(guest.image, image, memoryPagesMax);
     }
     const id = this.nextStart++;
     this.starts.set(id, { start, shared: this.jobs === 1 ? [] : this.engine.shareable() });

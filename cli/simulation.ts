@@ -22,9 +22,10 @@ import {
   type ScenarioDef,
   type WorldState,
 } from '../sim/index.ts';
-import { isModelImage, ModelEngine, type ModelGuest } from '../scenarios/index.ts';
-import type { WasmEngine, WasmGuest } from '../wasm/index.ts';
+import { isModelImage, ModelEngine } from '../scenarios/index.ts';
+import type { WasmEngine } from '../wasm/index.ts';
 import { ByteList } from './byte-list.ts';
+import { makeOwnGuest, type RunGuest } from './guest-kinds.ts';
 
 export interface SimulationOptions {
   readonly scenario: ScenarioDef;
@@ -122,7 +123,7 @@ const FIRST_FINGERPRINT_NS = NS_PER_S;
 export class Simulation {
   private readonly options: SimulationOptions;
   private readonly world: World;
-  private readonly guests: (WasmGuest | ModelGuest | null)[];
+  private readonly guests: (RunGuest | null)[];
   private readonly consoles: readonly ByteList[];
   private readonly schedule = new ByteList();
   private readonly events = new ByteList();
@@ -380,7 +381,7 @@ export class Simulation {
     }
   }
 
-  private make(node: number, from: GuestImage | null = null): WasmGuest | ModelGuest {
+  private make(node: number, from: GuestImage | null = null): RunGuest {
     const { scenario, images, engine } = this.options;
     const def = scenario.world.nodes[node];
     assert(def !== undefined, 'a node that starts is defined');
@@ -396,6 +397,7 @@ export class Simulation {
     }
     const port = this.world.ports[node];
     assert(port !== undefined, 'each node has a port');
+    if (guest.kind !== 'wasm') return makeOwnGuest(guest.kind, image, port, from);
     if (isModelImage(image)) {
       this.models ??= this.options.models ?? new ModelEngine();
       const program = this.models.load(guest.image, image);

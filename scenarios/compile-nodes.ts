@@ -12,6 +12,7 @@ import {
 import type { CompileContext } from './compile-context.ts';
 import { compileNodeClock } from './compile-faults.ts';
 import { compileDisk } from './compile-disk.ts';
+import { compileOwnGuest, GUEST_SOURCES } from './compile-guest.ts';
 import type { FileFields, NodeFields, ScenarioFields } from './schema.ts';
 import { didYouMean } from './suggest.ts';
 import type { KeyPath } from './toml.ts';
@@ -55,10 +56,19 @@ export function compileNodes(fields: ScenarioFields, context: CompileContext): N
 
 function compileGuests(fields: ScenarioFields, context: CompileContext): Map<string, GuestDef> {
   const guests = new Map<string, GuestDef>();
-  for (const [label, { wasm, builtin }] of Object.entries(fields.guest)) {
+  for (const [label, guest] of Object.entries(fields.guest)) {
+    const { wasm, builtin } = guest;
     const path = ['guest', label];
-    if ((wasm === undefined) === (builtin === undefined)) {
-      context.fail('guest', path, 'a guest has either "wasm" (a file) or "builtin" (a name)');
+    if (GUEST_SOURCES.filter((key) => guest[key] !== undefined).length !== 1) {
+      const why =
+        'a guest has one of "wasm" (a file), "builtin" (a name), "record" or "model" (files)';
+      context.fail('guest', path, why);
+      continue;
+    }
+    const own = compileOwnGuest(label, guest, context);
+    if (own !== null || (wasm ?? builtin) === undefined) {
+      const image = context.addImage(own?.bytes ?? new Uint8Array(0));
+      guests.set(label, { kind: own?.kind ?? 'wasm', image, label });
       continue;
     }
     const bytes = attempt(context, [...path, wasm === undefined ? 'builtin' : 'wasm'], () => {

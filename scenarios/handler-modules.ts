@@ -38,7 +38,8 @@ export function toScript(bytes: Uint8Array, file: string): Uint8Array {
   }
   const typescript = loadTypeScript();
   const { outputText, diagnostics = [] } = typescript.transpileModule(decodeUtf8(bytes), {
-    fileName: file,
+    // The compiler leaves the form of .mjs as it is; here it becomes a script like any other.
+    fileName: file.replace(/\.mjs$/, '.js'),
     reportDiagnostics: true,
     compilerOptions: {
       target: typescript.ScriptTarget.ES2022,

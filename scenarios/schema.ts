@@ -16,7 +16,14 @@ import { bandwidth, nodeName, nodeNames, share, span, table, text } from './sche
 /** One node by name, or several of which one is drawn. */
 const target = { node: nodeName.optional(), one_of: nodeNames.optional() };
 
-const guest = table({ wasm: text.optional(), builtin: text.optional() });
+const guest = table({
+  wasm: text.optional(),
+  builtin: text.optional(),
+  record: text.optional(),
+  faults: text.optional(),
+  port: z.int().min(1).max(65_535).optional(),
+  model: text.optional(),
+});
 
 const file = table({ path: text, text: text.optional(), source: text.optional() });
 

@@ -84,7 +84,8 @@ function checkSizes(seed: number, runs: number, jobs: number): void {
 function preload({ scenario, images }: Campaign, engine: WasmEngine): void {
   for (const { guest, memoryPagesMax } of scenario.world.nodes) {
     const image = images.get(guest.image);
-    if (image !== undefined) engine.load(guest.image, image, memoryPagesMax);
+    if (image === undefined || guest.kind !== 'wasm') continue;
+    engine.load(guest.image, image, memoryPagesMax);
   }
 }
 

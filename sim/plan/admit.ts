@@ -5,6 +5,7 @@ import { diskIssues } from './disk-admit.ts';
 import { faultIssues } from './fault-admit.ts';
 import { temporalFault } from './predicate-admit.ts';
 import { LINK_FLOOR_NS } from './scenario.ts';
+import { admitDirectives } from './directives.ts';
 import { admitScheduling } from './scheduling.ts';
 import type {
   ActionDef,
@@ -138,6 +139,7 @@ function admitLinks(links: readonly LinkDef[], nodeCount: number): void {
 
 function admitPlan(plan: PlanDef, nodeCount: number): void {
   if (plan.scheduling !== undefined) admitScheduling(plan.scheduling);
+  if (plan.directives !== undefined) admitDirectives(plan.directives, nodeCount);
   limit('plan.events', plan.events.length, EVENTS_MAX);
   plan.events.forEach((event, index) => {
     const path = `plan.events[${index}]`;

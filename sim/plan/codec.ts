@@ -35,6 +35,7 @@ import {
 } from './fault-codec.ts';
 import { temporalReader } from './predicate-codec.ts';
 import { checkIds, scenarioIds, type ScenarioIds } from './identity.ts';
+import { readDirectives } from './directives.ts';
 import { readScheduling } from './scheduling.ts';
 import type {
   ActionDef,
@@ -192,8 +193,9 @@ const readPlan: Read<PlanDef> = readRecord<PlanDef>(
     until: readWord(['quiescence', 'property', 'stopped', 'virtual-time']),
     limits: readRecord<LimitsDef>({ virtualNsMax: readInteger(), quantaMax: readInteger() }),
     scheduling: readScheduling,
+    directives: readDirectives,
   },
-  ['liveness', 'swarm', 'scheduling'],
+  ['liveness', 'swarm', 'scheduling', 'directives'],
 );
 
 type Property<K extends PropertyDef['kind']> = Extract<PropertyDef, { kind: K }>;

@@ -32,7 +32,7 @@ const ppm = readInteger(-DRIFT_PPM_MAX, DRIFT_PPM_MAX);
 const indexes = readList(readInteger(), NODES_MAX);
 
 export const readGuest: Read<GuestDef> = readRecord<GuestDef>({
-  kind: readWord(['wasm']),
+  kind: readWord(['wasm', 'record', 'model']),
   image: readHex(64),
   label: readText(),
 });

@@ -1,5 +1,6 @@
 import type { Millionths, VirtualNs } from '../kernel/units.ts';
 import type { DiskAtlasDef, DiskDef, DiskRuleDef } from './disk.ts';
+import type { DirectiveQueueDef } from './directives.ts';
 import type { SchedulingDef } from './scheduling.ts';
 import type { HistoryPropertyDef } from './history-properties.ts';
 import type { TemporalDef } from './predicates.ts';
@@ -55,8 +56,9 @@ export interface NodeDef {
 }
 
 export interface GuestDef {
-  readonly kind: 'wasm';
-  /** The SHA-256 of the module's or component's bytes. */
+  /** A compiled program, a record world, or a model. */
+  readonly kind: 'wasm' | 'record' | 'model';
+  /** The SHA-256 of the module's, component's, world's or model's bytes. */
   readonly image: string;
   /** What people call it; not part of any identity. */
   readonly label: string;
@@ -105,6 +107,8 @@ export interface PlanDef {
   readonly limits: LimitsDef;
   /** Absent where a guest that can go on always does so at once. */
   readonly scheduling?: SchedulingDef;
+  /** What becomes of calls, attempt by attempt; absent where nothing is said about any. */
+  readonly directives?: readonly DirectiveQueueDef[];
 }
 
 /**

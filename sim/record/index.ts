@@ -14,3 +14,7 @@ export * from './trace.ts';
 export * from './operations.ts';
 export * from './record-service.ts';
 export * from './http-routes.ts';
+export * from './http-message.ts';
+export * from './record-image.ts';
+export * from './record-guest.ts';
+export * from './call-client.ts';

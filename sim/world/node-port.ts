@@ -2,9 +2,16 @@ import type { Decisions } from '../kernel/decision.ts';
 import type { EventKind, EventLog } from '../kernel/event-log.ts';
 import { digest32 } from '../kernel/rolling-digest.ts';
 import type { Stream } from '../kernel/stream.ts';
-import { EPOCH_SECONDS, MILLION, NS_PER_S, type Millionths, type VirtualNs } from '../kernel/units.ts';
+import {
+  EPOCH_SECONDS,
+  MILLION,
+  NS_PER_S,
+  type Millionths,
+  type VirtualNs,
+} from '../kernel/units.ts';
 import { encodeUtf8 } from '../kernel/utf8.ts';
 import type { SocketStack } from '../network/socket-stack.ts';
+import type { DirectiveDef, DirectiveQueues } from '../plan/directives.ts';
 import type { ClockChangeDef } from '../plan/faults.ts';
 import type { NodeDef } from '../plan/scenario.ts';
 import type { FileSystem } from '../storage/file-system.ts';
@@ -33,6 +40,7 @@ export interface NodePortOptions {
   readonly events: EventLog;
   readonly files: FileSystem;
   readonly sockets: SocketStack;
+  readonly directives: DirectiveQueues;
   readonly listener: PortListener;
 }
 
@@ -50,8 +58,9 @@ export class NodePort implements GuestPort {
   cpu: Millionths = MILLION;
   /** The node's clocks, or null while they show the world's time. */
   private clock: NodeClock | null;
-  private readonly decisions: Decisions;
+  readonly decisions: Decisions;
   private readonly events: EventLog;
+  private readonly directives: DirectiveQueues;
   private readonly listener: PortListener;
   private readonly entropyStream: Stream;
   private readonly entropyKind: EventKind;
@@ -69,6 +78,7 @@ export class NodePort implements GuestPort {
     this.sockets = sockets;
     this.decisions = decisions;
     this.events = events;
+    this.directives = options.directives;
     this.listener = listener;
     this.entropyStream = decisions.stream(`node/${def.name}/entropy`);
     this.entropyKind = events.kind('entropy');
@@ -121,6 +131,10 @@ export class NodePort implements GuestPort {
     }
     this.clock = new NodeClock();
     this.clock.restore(readNodeClockState(state, 'world.clocks'));
+  }
+
+  directive(target: string): DirectiveDef | null {
+    return this.directives.attempt(this.name, target, this.nowNs);
   }
 
   entropy(into: Uint8Array): void {

@@ -1,3 +1,5 @@
+import type { Decisions } from '../kernel/decision.ts';
+import type { DirectiveDef } from '../plan/directives.ts';
 import type { EventKind } from '../kernel/event-log.ts';
 import type { Millionths, VirtualNs } from '../kernel/units.ts';
 import type { FileSystem } from '../storage/file-system.ts';
@@ -25,6 +27,8 @@ export interface GuestPort {
   readonly horizonNs: VirtualNs;
   /** The share of its processor that the node gets now: read whenever the guest goes on. */
   readonly cpu: Millionths;
+  /** Where models ask for what could have been otherwise, on streams of the node's own name. */
+  readonly decisions: Decisions;
   readonly files: FileSystem;
   readonly sockets: SocketStack;
   /** The node's monotonic clock: nanoseconds since the node's start of the world. */
@@ -38,6 +42,8 @@ export interface GuestPort {
   deadlineFromMonotonic(atNs: bigint): VirtualNs;
   /** The same for a point of the node's wall clock. */
   deadlineFromRealtime(atNs: bigint): VirtualNs;
+  /** What the plan says becomes of this attempt to call a target: a decision, or null. */
+  directive(target: string): DirectiveDef | null;
   /** Fills `into` with entropy: one decision on the stream `node/<name>/entropy`. */
   entropy(into: Uint8Array): void;
   /** One of 0 to `arity` - 1: a decision on the stream `node/<name>/choose/<what>`. */

@@ -10,6 +10,7 @@ import { formatTime, type VirtualNs } from '../kernel/units.ts';
 import { encodeUtf8 } from '../kernel/utf8.ts';
 import { Network } from '../network/network.ts';
 import type { ActionDef, GuestDef, NodeDef, ScenarioDef } from '../plan/scenario.ts';
+import { DirectiveQueues } from '../plan/directives.ts';
 import { PropertyChecker, type CheckerState, type PropertyResult } from '../property/checker.ts';
 import type { FileSystem } from '../storage/file-system.ts';
 import { assertionFilePath, readAssertionFile } from './assertion-files.ts';
@@ -82,6 +83,7 @@ export class World {
   readonly ports: readonly NodePort[];
   readonly checker: PropertyChecker;
   private readonly disks: NodeDisks;
+  private readonly directives: DirectiveQueues;
   private readonly files: readonly FileSystem[];
   private readonly queue = new EventQueue<WorldEvent>();
   private readonly plan: PlanRunner;
@@ -128,6 +130,7 @@ export class World {
       note: (note) => this.noteList.add(note),
     });
     this.files = this.disks.files;
+    this.directives = new DirectiveQueues(scenario.plan.directives ?? [], names, this.decisions);
     this.ports = nodes.map((def, index) => this.makePort(def, index));
     const liftedNs = scenario.plan.liveness?.atNs ?? 0;
     const startsNs = nodes.map(({ startNs }) => startNs);
@@ -203,7 +206,8 @@ export class World {
 
   /** Who is asked before the seed answers. */
   setSources(sources: readonly DecisionSource[]): void {
-    this.decisions.setSources([...this.plan.sources, ...sources]);
+    const planned = this.scenario.plan.directives === undefined ? [] : [this.directives.source];
+    this.decisions.setSources([...this.plan.sources, ...sources, ...planned]);
   }
 
   /** What to do next. After 'end' it stays 'end'. */
@@ -349,6 +353,7 @@ export class World {
       events: this.events,
       files: this.files[index] as FileSystem,
       sockets: this.network.stack(index),
+      directives: this.directives,
       listener: {
         console: (node, descriptor, bytes, atNs) => {
           this.consoles.write(node, descriptor, bytes, atNs);

@@ -57,6 +57,10 @@ export class LonePort implements GuestPort {
     return 0;
   }
 
+  directive(): null {
+    return null;
+  }
+
   entropy(into: Uint8Array): void {
     this.decisions.decideBytes(this.decisions.stream('entropy'), this.nowNs, into);
   }

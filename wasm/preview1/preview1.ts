@@ -1,8 +1,9 @@
-import { ROOT } from '../../sim/index.ts';
+import { CallClient, ROOT } from '../../sim/index.ts';
 import type { HostContext } from '../runtime/host-context.ts';
 import type { HostFunction } from '../runtime/host-set.ts';
 import { RIGHTS_ALL, RIGHTS_DIRECTORY, RIGHTS_INPUT, RIGHTS_OUTPUT } from './abi.ts';
 import { bindFunction } from './bind.ts';
+import { makeCall } from './call.ts';
 import { ALL_FUNCTIONS, type FunctionRow } from './functions.ts';
 import { Host } from './host.ts';
 import { openListeners, type Listener } from './listeners.ts';
@@ -29,6 +30,8 @@ export class Preview1 {
   private readonly host: Host;
   private readonly listeners: readonly Listener[];
   private started: boolean;
+  /** Of a program that calls services through the host. */
+  private client: CallClient | null = null;
 
   constructor(context: HostContext, options: Preview1Options = {}) {
     this.host = new Host(context);
@@ -75,6 +78,12 @@ export class Preview1 {
     return makeMarker(this.host);
   }
 
+  /** `athanor.call`. */
+  bindCall(): HostFunction {
+    this.client ??= new CallClient(this.host.port);
+    return makeCall(this.host, this.client);
+  }
+
   /** The state as canonical plain data. Open files stay open by the file system's own state. */
   capture(): unknown {
     const { descriptors, progress } = this.host;
@@ -82,12 +91,14 @@ export class Preview1 {
       descriptors: descriptors.capture(),
       progress,
       started: this.started,
+      ...(this.client === null ? {} : { client: this.client.capture() }),
     };
     return state;
   }
 
   restore(state: unknown): void {
-    const { descriptors, progress, started } = readState(state, 'preview1');
+    const { descriptors, progress, started, client } = readState(state, 'preview1');
+    if (client !== undefined) this.client?.restore(client);
     this.host.descriptors.restore(descriptors);
     this.host.progress = progress;
     this.started = started;

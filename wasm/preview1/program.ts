@@ -5,12 +5,13 @@ import { parseModule } from '../binary/parse.ts';
 import type { HostContext } from '../runtime/host-context.ts';
 import type { HostFunction, HostSet } from '../runtime/host-set.ts';
 import type { GuestProgram, ProgramEntry, ProgramImport } from '../runtime/program.ts';
+import { CALL_SIGNATURE } from './call.ts';
 import { ALL_FUNCTIONS, type FunctionRow } from './functions.ts';
 import { LISTENERS_VARIABLE, parseListeners } from './listeners.ts';
 import { OWN_MODULE, Preview1, WASI_MODULE } from './preview1.ts';
 
-/** A host function that a program imports: a row of the table, or the marker. */
-type Bound = FunctionRow | 'marker';
+/** A host function that a program imports: a row of the table, or one of ours. */
+type Bound = FunctionRow | 'marker' | 'call';
 
 /**
  * A core module (WASI preview 1) as a guest program. Throws SimError `guest/…` for a module that is
@@ -34,7 +35,7 @@ export function preview1Program(image: Uint8Array): GuestProgram {
     // A host function can find that the guest's time is up: whatever calls one can be stopped.
     modules: [{ binary: image, sharedState: 'define', suspends: () => true, imports }],
     entries: entriesOf(functions.map(({ name }) => name)),
-    hostNames: bound.map((each) => (each === 'marker' ? each : each.name)),
+    hostNames: bound.map((each) => (typeof each === 'string' ? each : each.name)),
     makeHost: (context) => new Preview1Set(context, bound),
   };
 }
@@ -61,6 +62,10 @@ function bindImport(type: FunctionImport, each: Import): Bound {
   if (module === OWN_MODULE && name === 'marker') {
     if (signature === 'ii:') return 'marker';
     throw otherType(each, signature, ['ii:']);
+  }
+  if (module === OWN_MODULE && name === 'call') {
+    if (signature === CALL_SIGNATURE) return 'call';
+    throw otherType(each, signature, [CALL_SIGNATURE]);
   }
   const forms = module === WASI_MODULE ? ALL_FUNCTIONS.filter((row) => row.name === name) : [];
   if (forms.length === 0) throw notOffered(each);
@@ -120,7 +125,8 @@ class Preview1Set implements HostSet {
     const preview1 = new Preview1(context, { listeners });
     this.preview1 = preview1;
     this.functions = bound.map((each) => {
-      return each === 'marker' ? preview1.bindMarker() : preview1.bind(each);
+      if (each === 'marker') return preview1.bindMarker();
+      return each === 'call' ? preview1.bindCall() : preview1.bind(each);
     });
   }
 

@@ -1,5 +1,6 @@
 import {
   readBoolean,
+  readCallClient,
   readInteger,
   readList,
   readNullable,
@@ -7,6 +8,7 @@ import {
   readText,
   readVariant,
   readWord,
+  type CallClientState,
   type Read,
 } from '../../sim/index.ts';
 import { FDFLAGS_ALL, RIGHTS_ALL } from './abi.ts';
@@ -26,6 +28,8 @@ export interface Preview1State {
   readonly progress: number;
   /** Whether listeners have been opened. */
   readonly started: boolean;
+  /** Of a program that calls services through the host. */
+  readonly client?: CallClientState;
 }
 
 const common = {
@@ -61,8 +65,12 @@ const readDescriptor: Read<Descriptor> = readVariant<Descriptor>({
 });
 
 /** Reads a saved state; anything else is refused with `bundle/shape`. */
-export const readState: Read<Preview1State> = readRecord<Preview1State>({
-  descriptors: readList(readNullable(readDescriptor), DESCRIPTORS_MAX),
-  progress: readInteger(),
-  started: readBoolean,
-});
+export const readState: Read<Preview1State> = readRecord<Preview1State>(
+  {
+    descriptors: readList(readNullable(readDescriptor), DESCRIPTORS_MAX),
+    progress: readInteger(),
+    started: readBoolean,
+    client: readCallClient,
+  },
+  ['client'],
+);
