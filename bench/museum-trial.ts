@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Readable } from 'node:stream';
+import { PassThrough, Readable } from 'node:stream';
 import type { Host } from '../cli/host.ts';
 import { runCommandLine } from '../cli/program.ts';
 import { isSingleFault } from '../cli/single-faults.ts';
@@ -134,6 +134,7 @@ async function sim(folder: string, args: readonly string[]): Promise<Told> {
     cwd: folder,
     command: 'sim',
     lines: () => Readable.from([]),
+    streams: () => ({ input: Readable.from([]), output: new PassThrough() }),
   };
   const before = process.cpuUsage();
   const exitCode = await runCommandLine([...args, '--format', 'jsonl'], host);
