@@ -95,7 +95,7 @@ export class ScenarioBuilder {
   /** The canonical scenario with its guests' images. Throws the first error as a SimError. */
   build(files: ScenarioFiles): CompiledScenario {
     // The texts of the schema are plain data; the schema checks what a caller made of them.
-    const value = structuredClone(this.text) as PlainTable;
+    const value = structuredClone(this.text) as unknown as PlainTable;
     const source = { file: this.text.name, locate: () => null };
     const result = compileScenario(value, source, files);
     if (result.ok) return result.scenario;

@@ -13,6 +13,7 @@ import {
   type TriggerDef,
 } from '../sim/index.ts';
 import type { CompileContext } from './compile-context.ts';
+import { compilePredicate } from './compile-predicate.ts';
 import type { EventFields, LinkFields, NodeFields, ScenarioFields } from './schema.ts';
 import type { KeyPath } from './toml.ts';
 
@@ -104,9 +105,13 @@ function compileTrigger(
   if (every !== undefined) return { kind: 'hazard', meanNs: every };
   if (after === undefined) return null;
   const place = [...path, 'after'];
-  const { node, quanta, effect, count, stream, ordinal } = after;
+  const { node, quanta, effect, count, stream, ordinal, that } = after;
+  if (that !== undefined && Object.keys(after).length === 1) {
+    const predicate = compilePredicate(that, [...place, 'that'], context);
+    return predicate === null ? null : { kind: 'predicate', that: predicate };
+  }
   const index = node === undefined ? -1 : context.nodeIndex(node, [...place, 'node']);
-  const given = [quanta, effect, stream].filter((each) => each !== undefined).length;
+  const given = [quanta, effect, stream, that].filter((each) => each !== undefined).length;
   if (given === 1 && stream !== undefined && ordinal !== undefined && node === undefined) {
     return { kind: 'decision', stream, ordinal };
   }
@@ -116,7 +121,7 @@ function compileTrigger(
     }
     if (effect !== undefined) return { kind: 'effect', node: index, effect, count: count ?? 1 };
   }
-  const forms = '{ node, quanta }, { node, effect, count } or { stream, ordinal }';
+  const forms = '{ that }, { node, quanta }, { node, effect, count } or { stream, ordinal }';
   context.fail('trigger', place, `it is ${forms}`);
   return null;
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { DRIFT_PPM_MAX, FAULT_FAMILIES, parseSpan } from '../sim/index.ts';
+import { predicate } from './schema-predicate.ts';
 import { nodeName, nodeNames, share, span, table, text } from './schema-words.ts';
 
 /** A span with a sign, such as `-2s` or `+5ms`. */
@@ -42,6 +43,7 @@ export const whenMore = {
     count: z.int().min(1).optional(),
     stream: text.optional(),
     ordinal: z.int().min(0).optional(),
+    that: predicate.optional(),
   }).optional(),
 };
 

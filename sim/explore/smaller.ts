@@ -129,6 +129,10 @@ function withoutTargets(event: EventDef, places: ReadonlyMap<number, number>): E
   // The fields are those of the action that it was copied from.
   const moved = { ...event, action: action as unknown as EventDef['action'] };
   const { trigger } = event;
+  if (trigger?.kind === 'predicate') {
+    const that = mapNodes(trigger.that, (nodes) => remap(nodes, places));
+    return that === null ? [] : [{ ...moved, trigger: { ...trigger, that } }];
+  }
   if (trigger === undefined || !('node' in trigger)) return [moved];
   const node = places.get(trigger.node);
   return node === undefined ? [] : [{ ...moved, trigger: { ...trigger, node } }];

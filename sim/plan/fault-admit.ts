@@ -13,6 +13,7 @@ import {
   type LinkFaultsDef,
   type TriggerDef,
 } from './faults.ts';
+import { predicateFault } from './predicate-admit.ts';
 import type { ActionDef, EventDef, ScenarioDef } from './scenario.ts';
 
 /** Something wrong with the faults of a scenario: where in its canonical form, and why. */
@@ -156,6 +157,10 @@ function complaintOfTrigger(trigger: TriggerDef, event: EventDef, nodeCount: num
         return ['trigger.count', 'it is at least 1'];
       }
       return null;
+    case 'predicate': {
+      const fault = predicateFault(trigger.that, nodeCount, 'trigger.that');
+      return fault === null ? null : [fault.field, fault.why];
+    }
     case 'decision':
       return within(trigger.ordinal, 0, Number.MAX_SAFE_INTEGER)
         ? null

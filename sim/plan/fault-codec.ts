@@ -24,6 +24,7 @@ import {
   type RedDef,
   type TriggerDef,
 } from './faults.ts';
+import { predicateReader } from './predicate-codec.ts';
 import type { GuestDef } from './scenario.ts';
 
 const share = readInteger(0, MILLION);
@@ -113,6 +114,10 @@ export const readTrigger: Read<TriggerDef> = readVariant<TriggerDef>({
     kind: readWord(['decision']),
     stream: readText(),
     ordinal: readInteger(),
+  }),
+  predicate: readRecord<Trigger<'predicate'>>({
+    kind: readWord(['predicate']),
+    that: predicateReader(NODES_MAX),
   }),
   hazard: readRecord<Trigger<'hazard'>>({ kind: readWord(['hazard']), meanNs: readInteger(1) }),
 });

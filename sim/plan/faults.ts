@@ -1,4 +1,5 @@
 import type { Millionths, VirtualNs } from '../kernel/units.ts';
+import type { PredicateDef } from './predicates.ts';
 import type { GuestDef } from './scenario.ts';
 
 /**
@@ -90,6 +91,8 @@ export type TriggerDef =
       readonly effect: string;
       readonly count: number;
     }
+  /** This is so at a moment (CR-96). */
+  | { readonly kind: 'predicate'; readonly that: PredicateDef }
   /** The decision of this ordinal, from 0, is made on a stream. */
   | { readonly kind: 'decision'; readonly stream: string; readonly ordinal: number }
   /** Again and again within the window, on average once in `meanNs` (CR-79). */

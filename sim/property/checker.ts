@@ -8,7 +8,7 @@ import { Assertions, type AssertionResult, type AssertionsState } from './assert
 import { judgeHistory, type HistoryVerdict } from './history-verdict.ts';
 import { History, type HistoryState } from './history.ts';
 import { compilePattern, matchPattern, type Pattern } from './pattern.ts';
-import { TemporalProperties, type TemporalState } from './temporal.ts';
+import { TemporalProperties, type TemporalState, type TriggerWatch } from './temporal.ts';
 
 export type PropertyVerdict = 'pass' | 'fail' | 'inconclusive';
 
@@ -73,13 +73,14 @@ export class PropertyChecker {
     nodeNames: readonly string[],
     liftedNs: VirtualNs = 0,
     startsNs: readonly VirtualNs[] = [],
+    triggers: readonly TriggerWatch[] = [],
   ) {
     this.liftedNs = liftedNs;
     const temporal = defs.filter((def) => def.kind === 'temporal');
     this.temporal =
-      temporal.length === 0
+      temporal.length + triggers.length === 0
         ? null
-        : new TemporalProperties({ defs: temporal, nodeNames, startsNs, liftedNs });
+        : new TemporalProperties({ defs: temporal, nodeNames, startsNs, liftedNs, triggers });
     this.defs = defs.map((def) => {
       if (def.kind !== 'eventually' || def.withinNs === null) return def;
       return { ...def, withinNs: def.withinNs + liftedNs };

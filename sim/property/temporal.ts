@@ -1,7 +1,13 @@
 import { EventQueue, type QueuedEvent, type QueueState } from '../kernel/queue.ts';
 import { formatSpan, type VirtualNs } from '../kernel/units.ts';
 import type { Packet } from '../network/packet.ts';
-import type { AssertionState, IoKind, TemporalDef, WatchedNodeState } from '../plan/predicates.ts';
+import type {
+  AssertionState,
+  IoKind,
+  PredicateDef,
+  TemporalDef,
+  WatchedNodeState,
+} from '../plan/predicates.ts';
 import { tellNodes } from './describe-predicate.ts';
 import { Monitor, type MonitorState, type MonitorVerdict } from './monitor.ts';
 import { Observers } from './observers.ts';
@@ -51,6 +57,14 @@ export interface TemporalOptions {
   /** When each node starts; a node that is left out starts at once. */
   readonly startsNs: readonly VirtualNs[];
   readonly liftedNs: VirtualNs;
+  /** What events of the plan wait for. */
+  readonly triggers: readonly TriggerWatch[];
+}
+
+/** The predicate of an event's trigger, and the event's place in the plan. */
+export interface TriggerWatch {
+  readonly event: number;
+  readonly that: PredicateDef;
 }
 
 /**
@@ -66,6 +80,9 @@ export class TemporalProperties {
   /** Of each monitor the roots of `that` and `when`, and of each root its monitor. */
   private readonly roots: readonly { readonly that: number; readonly when: number }[];
   private readonly owners: number[] = [];
+  /** The roots of what events of the plan wait for; their owners come after the monitors. */
+  private readonly triggerRoots: readonly number[];
+  private onTrigger: (event: number, atNs: VirtualNs) => void = () => undefined;
   private readonly observers: Observers;
   private nodes: WatchedNode[];
   private doneNs: VirtualNs = 0;
@@ -74,7 +91,7 @@ export class TemporalProperties {
 
   constructor(options: TemporalOptions) {
     this.options = options;
-    const { defs, nodeNames, startsNs, liftedNs } = options;
+    const { defs, nodeNames, startsNs, liftedNs, triggers } = options;
     const tell = tellNodes(nodeNames);
     this.parts = new PredicateParts((atNs, part) => {
       this.queue.push(atNs, ORDER.time, -1, { kind: 'timer', part });
@@ -91,6 +108,10 @@ export class TemporalProperties {
       this.owners.push(monitor);
       return { that: root, when: this.parts.add(when) };
     });
+    this.triggerRoots = triggers.map(({ that }, index) => {
+      this.owners.push(defs.length + index);
+      return this.parts.add(that);
+    });
     this.observers = new Observers(this.parts.parts);
     this.nodes = nodeNames.map((_, node) => {
       const state = (startsNs[node] ?? 0) === 0 ? 'started' : null;
@@ -102,6 +123,21 @@ export class TemporalProperties {
   /** Whether anything is asked about files, so that somebody must tell of them. */
   get watchesFiles(): boolean {
     return this.observers.watchesFiles;
+  }
+
+  /** From here on it is told of each moment at which what an event waits for is so. */
+  setTriggered(onTrigger: (event: number, atNs: VirtualNs) => void): void {
+    this.onTrigger = onTrigger;
+  }
+
+  /** Has all predicates looked at, at that time. */
+  ask(atNs: VirtualNs): void {
+    this.queue.push(Math.max(atNs, this.doneNs), ORDER.time, -1, { kind: 'begin' });
+  }
+
+  /** Judges all that was observed: nothing can come any more, unless an event of the plan does. */
+  catchUp(): void {
+    this.advance(this.lastNs + 1);
   }
 
   line(node: number, line: string, atNs: VirtualNs): void {
@@ -253,7 +289,7 @@ export class TemporalProperties {
   private handle({ atNs, payload }: QueuedEvent<Happening>): void {
     switch (payload.kind) {
       case 'begin':
-        return this.look(this.monitors.keys(), atNs, 'at the start');
+        return this.look(this.all(), atNs, 'at the start');
       case 'pulse':
         return this.beat(payload.parts, atNs, payload.what);
       case 'set':
@@ -302,11 +338,26 @@ export class TemporalProperties {
   private look(monitors: Iterable<number>, atNs: VirtualNs, what: string): void {
     for (const place of monitors) {
       const roots = this.roots[place];
-      if (roots === undefined) continue;
+      if (roots === undefined) {
+        this.trigger(place - this.monitors.length, atNs);
+        continue;
+      }
       const that = this.isTrue(roots.that, atNs);
       const when = roots.when < 0 || this.isTrue(roots.when, atNs);
       (this.monitors[place] as Monitor).look({ atNs, that, when, what });
     }
+  }
+
+  private trigger(index: number, atNs: VirtualNs): void {
+    const root = this.triggerRoots[index];
+    const watch = this.options.triggers[index];
+    if (root === undefined || watch === undefined) return;
+    if (this.isTrue(root, atNs)) this.onTrigger(watch.event, atNs);
+  }
+
+  /** The monitors, and behind them the triggers. */
+  private all(): Iterable<number> {
+    return Array.from({ length: this.monitors.length + this.triggerRoots.length }, (_, at) => at);
   }
 
   private isTrue(root: number, atNs: VirtualNs): boolean {

@@ -35,15 +35,24 @@ export class PlanRunner {
   private off: readonly FaultFamily[] = [];
   private isCalm = false;
 
-  constructor(plan: PlanDef, decisions: Decisions, target: PlanTarget) {
+  constructor(
+    plan: PlanDef,
+    decisions: Decisions,
+    target: PlanTarget,
+    askPredicates: (atNs: VirtualNs) => void,
+  ) {
     this.plan = plan;
     this.decisions = decisions;
     this.target = target;
     this.progress = plan.events.map(() => UNREACHED);
-    this.triggers = new PlanTriggers(plan.events, (index, atNs) => {
-      // What set it off has happened at this time already; it is answered at the next moment.
-      target.schedulePlan(atNs + 1, index, 'fire', -1);
-    });
+    this.triggers = new PlanTriggers(
+      plan.events,
+      (index, atNs) => {
+        // What set it off has happened at this time already; it is answered at the next moment.
+        target.schedulePlan(atNs + 1, index, 'fire', -1);
+      },
+      askPredicates,
+    );
   }
 
   /** Schedules every event's window: once, at the start of the world. */
@@ -83,6 +92,11 @@ export class PlanRunner {
   /** A node has run a quantum, up to this time. */
   quantum(node: number, atNs: VirtualNs): void {
     this.triggers.quantum(node, atNs);
+  }
+
+  /** The predicate of an event's trigger is true at this moment. */
+  predicate(event: number, atNs: VirtualNs): void {
+    this.triggers.predicate(event, atNs);
   }
 
   /** An effect was logged. */

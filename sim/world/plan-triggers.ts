@@ -1,6 +1,7 @@
 import type { DecisionSource, Opportunity } from '../kernel/decision.ts';
 import type { VirtualNs } from '../kernel/units.ts';
-import type { EventDef } from '../plan/scenario.ts';
+import type { EventDef, PlanDef } from '../plan/scenario.ts';
+import type { TriggerWatch } from '../property/temporal.ts';
 
 /** What an armed trigger still waits for, as plain data. */
 export interface ArmedTrigger {
@@ -19,9 +20,16 @@ export class PlanTriggers {
   private readonly events: readonly EventDef[];
   private readonly fire: (event: number, atNs: VirtualNs) => void;
   private armed: ArmedTrigger[] = [];
+  /** Has predicates looked at, since one may be true already. */
+  private readonly ask: (atNs: VirtualNs) => void;
 
-  constructor(events: readonly EventDef[], fire: (event: number, atNs: VirtualNs) => void) {
+  constructor(
+    events: readonly EventDef[],
+    fire: (event: number, atNs: VirtualNs) => void,
+    ask: (atNs: VirtualNs) => void,
+  ) {
     this.events = events;
+    this.ask = ask;
     this.fire = fire;
   }
 
@@ -33,6 +41,7 @@ export class PlanTriggers {
   arm(event: number, atNs: VirtualNs): void {
     const { trigger, withinNs } = this.events[event] as EventDef;
     const left = trigger !== undefined && 'count' in trigger ? trigger.count : 0;
+    if (trigger?.kind === 'predicate') this.ask(atNs);
     this.armed.push({ event, left, untilNs: withinNs === 0 ? 0 : atNs + withinNs });
   }
 
@@ -46,6 +55,11 @@ export class PlanTriggers {
     this.count(atNs, ({ trigger }) => {
       return trigger?.kind === 'effect' && trigger.node === node && trigger.effect === kind;
     });
+  }
+
+  /** The predicate of an event's trigger is true at this moment. */
+  predicate(event: number, atNs: VirtualNs): void {
+    this.count(atNs, (each) => each === this.events[event]);
   }
 
   /** Looks on at decisions before anybody answers. */
@@ -86,4 +100,11 @@ export class PlanTriggers {
     });
     for (const event of due) this.fire(event, atNs);
   }
+}
+
+/** The predicates that events of the plan wait for. */
+export function watchedTriggers({ events }: PlanDef): readonly TriggerWatch[] {
+  return events.flatMap(({ trigger }, event) => {
+    return trigger?.kind === 'predicate' ? [{ event, that: trigger.that }] : [];
+  });
 }

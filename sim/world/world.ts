@@ -24,6 +24,7 @@ import { Scheduling } from './scheduling.ts';
 import { PLAN_PHASES } from './plan-actions.ts';
 import type { IdleEvent } from './plan-report.ts';
 import { PlanRunner, type PlanState } from './plan-runner.ts';
+import { watchedTriggers } from './plan-triggers.ts';
 import { makePlanTarget } from './plan-target.ts';
 import type { EndReason, Step } from './step.ts';
 import type { Note } from './timeline.ts';
@@ -134,7 +135,8 @@ export class World {
     this.ports = nodes.map((def, index) => this.makePort(def, index));
     const liftedNs = scenario.plan.liveness?.atNs ?? 0;
     const startsNs = nodes.map(({ startNs }) => startNs);
-    this.checker = new PropertyChecker(scenario.properties, names, liftedNs, startsNs);
+    const triggers = watchedTriggers(scenario.plan);
+    this.checker = new PropertyChecker(scenario.properties, names, liftedNs, startsNs, triggers);
     this.watchFiles();
     this.consoles = new Consoles(names, {
       bytes: (node, descriptor, bytes, atNs) => options.onConsole(node, descriptor, bytes, atNs),
@@ -218,7 +220,7 @@ export class World {
       const pending = this.pending.shift();
       if (pending !== undefined) return pending;
       if (this.ended !== null) return { kind: 'end', reason: this.ended };
-      this.checker.temporal?.advance(this.frontierNs());
+      this.judge();
       const end = this.endDue();
       if (end !== null) {
         this.ended = end;
@@ -402,7 +404,13 @@ export class World {
         this.schedule(atNs, -1, -1, node < 0 ? event : { ...event, node });
       },
     });
-    const plan = new PlanRunner(scenario.plan, this.decisions, target);
+    const { temporal } = this.checker;
+    const plan = new PlanRunner(scenario.plan, this.decisions, target, (atNs) => {
+      temporal?.ask(atNs);
+    });
+    temporal?.setTriggered((event, atNs) => {
+      plan.predicate(event, atNs);
+    });
     if (plan.watches('effect')) {
       this.events.setWatch((kind, guest, atNs) => {
         plan.effect(kind, guest, atNs);
@@ -424,6 +432,14 @@ export class World {
       if (!isVoid) return;
       this.dispatch(this.queue.pop());
     }
+  }
+
+  /** Judges what nothing can precede any more. */
+  private judge(): void {
+    const { temporal } = this.checker;
+    if (temporal === null) return;
+    temporal.advance(this.frontierNs());
+    if (this.queue.length === 0 && this.lives.firstRunnable() < 0) temporal.catchUp();
   }
 
   /** The reason to end now, or null. */

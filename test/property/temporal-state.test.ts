@@ -10,9 +10,12 @@ import {
   onlyProperty,
   withoutNodes,
   type EventDef,
+  type PredicateDef,
   type ScenarioDef,
 } from '../../sim/index.ts';
+import { loadScenarioText } from '../../scenarios/index.ts';
 import { failureSignature } from '../../sim/explore/signature.ts';
+import { MemoryFiles } from '../scenarios/memory-files.ts';
 import { smallScenario } from '../support/small-world.ts';
 import { properties, scriptedWorld, type Act } from './scripted.ts';
 
@@ -264,5 +267,70 @@ that = { named = "no_crashed_nodes" }
       'some time',
     ]);
     expect(decodeScenario(encodeScenario(smaller))).toEqual(smaller);
+  });
+
+  describe('set events of the plan off', () => {
+    const crashes = (that: PredicateDef, more: Partial<EventDef> = {}, scripts = SCRIPTS) => {
+      const action = { kind: 'crash', oneOf: [1] } as const;
+      const { forNs: _always, ...plain } = CRASH;
+      const trigger = { kind: 'predicate', that } as const;
+      const event = { ...plain, atNs: 0, action, trigger, ...more };
+      return scriptedWorld(scripts, { toml: '', events: [event] });
+    };
+    const times = (run: ReturnType<typeof crashes>): number[] => {
+      return run.world.notes.flatMap(({ kind, atNs }) => (kind === 'crash' ? [atNs] : []));
+    };
+    const ASK: PredicateDef = { kind: 'console_match', nodes: [0], text: 'ask' };
+
+    it('CR-96: by the same predicates, 1 ns after the moment, once', () => {
+      expect(times(crashes(ASK).run())).toEqual([MS + 1]);
+      expect(times(crashes(ASK, { atNs: 3 * MS }).run())).toEqual([6 * MS + 1]);
+      expect(times(crashes({ kind: 'once', of: ASK }, { atNs: 3 * MS }).run())).toEqual([
+        3 * MS + 1,
+      ]);
+      const late: PredicateDef = { kind: 'console_match', nodes: [1], text: 'bye' };
+      expect(times(crashes(late).run())).toEqual([45 * MS + 1]);
+    });
+
+    it('FB-73: one that never comes is listed with the reason', () => {
+      const run = crashes({ ...ASK, text: 'tell' } as PredicateDef).run();
+      expect(times(run)).toEqual([]);
+      expect(run.world.idleEvents()).toMatchObject([{ name: 'x', why: 'its trigger never came' }]);
+    });
+
+    it('CR-21: and go on equally from a checkpoint at every step', () => {
+      const make = () => crashes(ASK, { atNs: 3 * MS });
+      const whole = make().run();
+      const run = make();
+      do {
+        const other = make();
+        other.restore(run.capture());
+        expect(other.run().chains()).toBe(whole.chains());
+      } while (run.step());
+    });
+
+    it('CR-53: from the text of a scenario, in the exchange form', () => {
+      const toml = `
+schema_version = 1
+name = "x"
+[guest.g]
+wasm = "g.wasm"
+[[node]]
+names = ["a", "b"]
+guest = "g"
+[[event]]
+name = "x"
+at = "1s"
+do = "crash"
+node = "b"
+after = { that = { console_match = { nodes = ["a"], text = "ask" } } }
+`;
+      const result = loadScenarioText(toml, 'x.toml', new MemoryFiles());
+      if (!result.ok) throw result.errors[0] as Error;
+      const { def } = result.scenario;
+      expect(def.plan.events[0]?.trigger).toEqual({ kind: 'predicate', that: ASK });
+      expect(decodeScenario(encodeScenario(def))).toEqual(def);
+      expect(withoutNodes(def, new Set([0])).plan.events).toEqual([]);
+    });
   });
 });
