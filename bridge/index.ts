@@ -19,3 +19,18 @@ export { findBackend, setUpPlugin } from './build/backend.ts';
 export type { SetupOptions } from './build/backend.ts';
 export { installPackages, missingPackages, neededPackages } from './build/packages.ts';
 export { PACKAGED_QEMU } from './build/qemu-binary.ts';
+export {
+  buildImage,
+  openImage,
+  type BuildOptions,
+  type ImageManifest,
+  type ImagePackage,
+  type MachineImage,
+} from './image/build.ts';
+export type { DiskSpec, FileSpec, ImageSpec, UserSpec } from './image/spec.ts';
+export {
+  DISK_BYTE_COUNT_MAX,
+  DISK_BYTE_COUNT_MIN,
+  MEMORY_BYTE_COUNT_MAX,
+  MEMORY_BYTE_COUNT_MIN,
+} from './image/spec.ts';

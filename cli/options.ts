@@ -417,6 +417,17 @@ export const COMMANDS = {
     options: {},
     examples: ['sim guest explain server.wasm'],
   },
+  'vm image': {
+    summary: 'make the image of a machine: kernel, initial file system, data disk',
+    arguments: [
+      { name: 'file', required: true, completes: 'file', help: 'a vm.toml, or a built-in machine' },
+    ],
+    options: {
+      update: { kind: 'flag', help: 'download the lists of packages anew' },
+      out: { kind: 'path', value: 'dir', help: 'copy the image into a new folder' },
+    },
+    examples: ['sim vm image redis', 'sim vm image server.vm.toml --out image/'],
+  },
 } as const satisfies Readonly<Record<string, CommandSpec>>;
 
 export type CommandName = keyof typeof COMMANDS;

@@ -27,6 +27,8 @@ export {
   type LoadedWorld,
   type WorldFileResult,
 } from './world-file.ts';
+export { builtinMachineBytes, builtinMachineNames } from './machines.ts';
+export { loadVmBytes, type VmDescription, type VmFile, type VmResult } from './vm-text.ts';
 export { packageRoot } from './package-root.ts';
 export { scenarioSchema, type ScenarioText } from './schema.ts';
 export { didYouMean } from './suggest.ts';
