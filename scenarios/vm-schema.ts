@@ -3,6 +3,14 @@ import { table, text } from './schema-words.ts';
 
 /** The text of a `vm.toml` (docs/images.md). */
 
+export const USER = /^[a-z_][a-z0-9_-]{0,31}$/;
+export const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]*$/;
+export const PATH_RULE = 'a path starts with "/", and has no empty, "." or ".." parts';
+
+export function isPath(value: string): boolean {
+  return value.length <= 1024 && /^(\/[^/\0]+)+$/.test(value) && !/\/\.\.?(\/|$)/.test(value);
+}
+
 /** Bytes: a text such as `64MiB`. */
 const size = z.string().transform((value, context) => {
   const match = /^([1-9]\d{0,6})(KiB|MiB|GiB)$/.exec(value);
@@ -28,16 +36,9 @@ const plainPackage = z
   .string()
   .regex(/^[a-z0-9][a-z0-9+.-]{0,127}$/, 'this is no name of a package');
 const moduleName = z.string().regex(/^[a-z0-9][a-z0-9_-]{0,63}$/, 'this is no name of a module');
-const userName = z.string().regex(/^[a-z_][a-z0-9_-]{0,31}$/, 'this is no name of a user');
-const variable = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'this is no name of a variable');
+const userName = z.string().regex(USER, 'this is no name of a user');
 const line = text.refine((value) => !value.includes('\n'), 'a value has one line');
-const path = z
-  .string()
-  .max(1024)
-  .refine(
-    (value) => /^(\/[^/\0]+)+$/.test(value) && !/\/\.\.?(\/|$)/.test(value),
-    'a path starts with "/", and has no empty, "." or ".." parts',
-  );
+const path = text.refine(isPath, PATH_RULE);
 
 const file = z.union(
   [
@@ -63,9 +64,9 @@ export const vmSchema = table({
   main: text.optional(),
   ready: text.optional(),
   user: userName.optional(),
-  users: z.record(userName, z.int().min(1).max(65_533)).default({}),
-  environment: z.record(variable, line).default({}),
-  files: z.record(path, file).default({}),
+  users: z.record(text, z.int().min(1).max(65_533)).default({}),
+  environment: z.record(text, line).default({}),
+  files: z.record(text, file).default({}),
   machine: table({
     memory: size.default(256 * 1024 ** 2),
     kernel: packageName.default('linux-image-cloud-amd64'),

@@ -1,7 +1,7 @@
 import { decodeUtf8, encodeUtf8, isUtf8, SimError } from '../sim/index.ts';
 import { schemaIssues, toErrors, type Issue } from './issues.ts';
 import { parseToml } from './toml.ts';
-import { vmSchema, type VmFields } from './vm-schema.ts';
+import { isPath, PATH_RULE, USER, VARIABLE, vmSchema, type VmFields } from './vm-schema.ts';
 
 /** What a machine's image is made of, as a `vm.toml` says it; numbers are bytes. */
 export interface VmDescription {
@@ -90,17 +90,22 @@ function contradictions(fields: VmFields, limits: VmLimits): readonly Issue[] {
   }
   const numbers = new Map<number, string>();
   for (const [name, id] of Object.entries(users)) {
+    if (!USER.test(name)) say(['users', name], `"${name}" is no name of a user`);
     const other = numbers.get(id);
     if (other !== undefined) say(['users', name], `the number ${id} is that of "${other}"`);
     if (name === 'root' || name === 'nobody') say(['users', name], 'every machine has this user');
     numbers.set(id, name);
   }
   for (const [path, file] of Object.entries(fields.files)) {
+    if (!isPath(path)) say(['files', path], PATH_RULE);
     if (typeof file === 'string') continue;
     if ((file.text === undefined) === (file.source === undefined)) {
       say(['files', path], 'a file has either `text` or `source`');
     }
     if (!known.has(file.owner)) say(['files', path, 'owner'], `there is no user "${file.owner}"`);
+  }
+  for (const name of Object.keys(fields.environment)) {
+    if (!VARIABLE.test(name)) say(['environment', name], `"${name}" is no name of a variable`);
   }
   if (fields.ready !== undefined && fields.main === undefined) {
     say(['ready'], 'without `main` nothing can become ready');
