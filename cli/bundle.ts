@@ -12,6 +12,7 @@ import {
   encodeManifest,
   encodeScenario,
   guestsOf,
+  imagesOfGuest,
   LOG_DECISIONS,
   LOG_EVENTS,
   PagePool,
@@ -71,7 +72,10 @@ export function packBundle(parts: BundleParts): Uint8Array {
     members.set(PAGES_MEMBER, pool.encode());
   }
   if (!manifest.thin) {
-    for (const [digest, bytes] of parts.images) members.set(`guests/${digest}.wasm`, bytes);
+    const kernels = machineImages(scenario);
+    for (const [digest, bytes] of parts.images) {
+      members.set(`guests/${digest}.${kernels.has(digest) ? 'part' : 'wasm'}`, bytes);
+    }
   }
   for (const { name, bytes } of parts.sources) members.set(specMember(name), bytes);
   members.set('env.json', Buffer.from(parts.environment));
@@ -190,17 +194,23 @@ function readImages(
 ): ReadonlyMap<string, Uint8Array> {
   const images = new Map<string, Uint8Array>();
   for (const [name, bytes] of members) {
-    const digest = /^guests\/([0-9a-f]{64})\.wasm$/.exec(name)?.[1];
+    const digest = /^guests\/([0-9a-f]{64})\.(?:part|wasm)$/.exec(name)?.[1];
     if (digest === undefined) continue;
     const found = sha256Hex(bytes);
     if (found !== digest) refuse(`the image ${digest} has SHA-256 ${found}`);
     images.set(digest, bytes);
   }
   if (manifest.thin) return images;
-  for (const { image } of guestsOf(scenario)) {
+  for (const image of guestsOf(scenario).flatMap(imagesOfGuest)) {
     if (!images.has(image)) refuse(`the image ${image} is missing`);
   }
   return images;
+}
+
+/** The digests of what machines boot. */
+function machineImages(scenario: ScenarioDef): ReadonlySet<string> {
+  const machines = guestsOf(scenario).filter(({ kind }) => kind === 'vm');
+  return new Set(machines.flatMap(imagesOfGuest));
 }
 
 function readSources(members: ReadonlyMap<string, Uint8Array>): SourceFile[] {

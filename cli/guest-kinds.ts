@@ -7,7 +7,7 @@ import {
   readRecord,
   RecordGuest,
   type Guest,
-  type GuestDef,
+  type ProgramGuestDef,
   type GuestImage,
   type GuestPort,
   type ModelProgram,
@@ -25,7 +25,7 @@ export interface RunGuest extends Guest {
 
 /** Makes a guest of a kind that is no compiled program, fresh or as `from` has it. */
 export function makeOwnGuest(
-  kind: Exclude<GuestDef['kind'], 'wasm'>,
+  kind: Exclude<ProgramGuestDef['kind'], 'wasm'>,
   image: Uint8Array,
   port: GuestPort,
   from: GuestImage | null,

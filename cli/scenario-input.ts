@@ -13,6 +13,7 @@ import {
 import {
   decodeScenario,
   guestsOf,
+  imagesOfGuest,
   SimError,
   type PlanDef,
   type ScenarioDef,
@@ -77,7 +78,7 @@ function unwrap(result: CompileResult): CompiledScenario {
 
 /** The images of a scenario, by their address in the store. */
 export function imagesFromStore(def: ScenarioDef, store: Store): ReadonlyMap<string, Uint8Array> {
-  const digests = new Set(guestsOf(def).map(({ image }) => image));
+  const digests = new Set(guestsOf(def).flatMap(imagesOfGuest));
   return new Map([...digests].map((digest) => [digest, store.get(digest)]));
 }
 

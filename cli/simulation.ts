@@ -14,6 +14,7 @@ import {
   type EndReason,
   type Effect,
   type GuestImage,
+  type MachineGuestDef,
   type IdleEvent,
   type Note,
   type Override,
@@ -26,6 +27,8 @@ import { isModelImage, ModelEngine } from '../scenarios/index.ts';
 import type { WasmEngine } from '../wasm/index.ts';
 import { ByteList } from './byte-list.ts';
 import { makeOwnGuest, type RunGuest } from './guest-kinds.ts';
+import { MachineGuest } from './machines/machine-guest.ts';
+import { MachineHost } from './machines/machine-host.ts';
 
 export interface SimulationOptions {
   readonly scenario: ScenarioDef;
@@ -124,6 +127,8 @@ export class Simulation {
   private readonly options: SimulationOptions;
   private readonly world: World;
   private readonly guests: (RunGuest | null)[];
+  /** Made when the first machine starts. */
+  private machines: MachineHost | null = null;
   private readonly consoles: readonly ByteList[];
   private readonly schedule = new ByteList();
   private readonly events = new ByteList();
@@ -339,6 +344,8 @@ export class Simulation {
 
   dispose(): void {
     this.guests.forEach((_, node) => this.drop(node));
+    this.machines?.close();
+    this.machines = null;
   }
 
   /** From here on the run is compared with the recording it is a part of. */
@@ -386,6 +393,7 @@ export class Simulation {
     const def = scenario.world.nodes[node];
     assert(def !== undefined, 'a node that starts is defined');
     const guest = this.world.guestOf(node);
+    if (guest.kind === 'vm') return this.makeMachine(node, guest, from);
     const image = images.get(guest.image);
     if (image === undefined) {
       throw new SimError({
@@ -409,6 +417,17 @@ export class Simulation {
     const { nsPerThousandInstructions } = def;
     if (from !== null) return engine.fork(program, from, port, nsPerThousandInstructions);
     return engine.spawn(program, port, nsPerThousandInstructions);
+  }
+
+  private makeMachine(node: number, guest: MachineGuestDef, from: GuestImage | null): RunGuest {
+    const { scenario, images } = this.options;
+    const port = this.world.ports[node];
+    assert(port !== undefined, 'each node has a port');
+    this.machines ??= new MachineHost();
+    const { nodes } = scenario.world;
+    const machine = new MachineGuest({ host: this.machines, port, guest, nodes, images });
+    if (from !== null) machine.restore(from);
+    return machine;
   }
 
   private drop(node: number): void {

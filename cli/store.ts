@@ -1,6 +1,13 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { decodeScenario, encodeScenario, guestsOf, scenarioIds, SimError } from '../sim/index.ts';
+import {
+  decodeScenario,
+  encodeScenario,
+  guestsOf,
+  imagesOfGuest,
+  scenarioIds,
+  SimError,
+} from '../sim/index.ts';
 import type { ScenarioDef } from '../sim/index.ts';
 import { writeAtomically } from './atomic-write.ts';
 import { sha256Hex } from './zip.ts';
@@ -84,7 +91,7 @@ export class Store {
         remedy: 'delete the entry and run again what made it',
       });
     }
-    const digests = new Set(guestsOf(def).map(({ image }) => image));
+    const digests = new Set(guestsOf(def).flatMap(imagesOfGuest));
     return { def, images: new Map([...digests].map((digest) => [digest, this.get(digest)])) };
   }
 

@@ -1,4 +1,9 @@
-import { encodeCanonical, encodeRecordImage, SimError, type GuestDef } from '../sim/index.ts';
+import {
+  encodeCanonical,
+  encodeRecordImage,
+  SimError,
+  type ProgramGuestDef,
+} from '../sim/index.ts';
 import type { CompileContext } from './compile-context.ts';
 import { toScript } from './handler-modules.ts';
 import type { ScenarioFields } from './schema.ts';
@@ -14,14 +19,14 @@ export const MODEL_DOCUMENT = { document: 'model', version: 1 } as const;
 const PORT_DEFAULT = 80;
 
 /** What makes a guest: one of these keys. */
-export const GUEST_SOURCES = ['wasm', 'builtin', 'record', 'model'] as const;
+export const GUEST_SOURCES = ['wasm', 'builtin', 'record', 'model', 'machine'] as const;
 
 /** The image of a guest that is no compiled program; null after an issue, or if it is one. */
 export function compileOwnGuest(
   label: string,
   fields: GuestFields,
   context: CompileContext,
-): { readonly kind: GuestDef['kind']; readonly bytes: Uint8Array } | null {
+): { readonly kind: ProgramGuestDef['kind']; readonly bytes: Uint8Array } | null {
   const path = ['guest', label];
   checkKeys(fields, path, context);
   try {

@@ -13,6 +13,7 @@ import type { CompileContext } from './compile-context.ts';
 import { compileNodeClock } from './compile-faults.ts';
 import { compileDisk } from './compile-disk.ts';
 import { compileOwnGuest, GUEST_SOURCES } from './compile-guest.ts';
+import { compileMachine } from './compile-machine.ts';
 import type { FileFields, NodeFields, ScenarioFields } from './schema.ts';
 import { didYouMean } from './suggest.ts';
 import type { KeyPath } from './toml.ts';
@@ -61,8 +62,12 @@ function compileGuests(fields: ScenarioFields, context: CompileContext): Map<str
     const path = ['guest', label];
     if (GUEST_SOURCES.filter((key) => guest[key] !== undefined).length !== 1) {
       const why =
-        'a guest has one of "wasm" (a file), "builtin" (a name), "record" or "model" (files)';
+        'a guest has one of "wasm" (a file), "builtin" (a name), "record" or "model" (files), "machine" (a table)';
       context.fail('guest', path, why);
+      continue;
+    }
+    if (guest.machine !== undefined) {
+      guests.set(label, compileMachine(label, guest.machine, context));
       continue;
     }
     const own = compileOwnGuest(label, guest, context);

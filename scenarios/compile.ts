@@ -16,6 +16,7 @@ import { compileAction } from './compile-action.ts';
 import { CompileContext } from './compile-context.ts';
 import { checkFaults, compileLinkFaults, compilePhases, compileWhen } from './compile-faults.ts';
 import { checkDisks, compileAtlas } from './compile-disk.ts';
+import { checkMachines } from './compile-machine.ts';
 import { compileNodes } from './compile-nodes.ts';
 import { compileProperties } from './compile-property.ts';
 import { schemaIssues, toErrors, type Source } from './issues.ts';
@@ -73,6 +74,7 @@ export function compileScenario(
   const def = assemble(fields, { nodes, links, events, properties, phases, atlas });
   checkFaults(def, fields, context);
   checkDisks(def, fields, context);
+  checkMachines(def, fields, context);
   if (context.issues.length > 0) return { ok: false, errors: toErrors(context.issues, source) };
   admitScenario(def);
   return { ok: true, scenario: { def, images: context.images, sources: context.sources() } };

@@ -3,7 +3,7 @@ import { DISK_BYTE_MAX } from '../sim/index.ts';
 import { nodeNames, share, span, table, text } from './schema-words.ts';
 
 /** A count of bytes: a whole number, or a text such as `64kib`. */
-const byteCount = z
+export const byteCount = z
   .union([z.int(), z.string()], 'expected a number of bytes or a text like "64kib"')
   .transform((value, context) => {
     const bytes = typeof value === 'number' ? value : parseBytes(value);

@@ -10,6 +10,7 @@ import {
   whenMore,
 } from './schema-faults.ts';
 import { disk, diskAtlas, diskEvents } from './schema-disk.ts';
+import { machine } from './schema-machine.ts';
 import { property } from './schema-property.ts';
 import { bandwidth, nodeName, nodeNames, share, span, table, text } from './schema-words.ts';
 
@@ -23,6 +24,7 @@ const guest = table({
   faults: text.optional(),
   port: z.int().min(1).max(65_535).optional(),
   model: text.optional(),
+  machine: machine.optional(),
 });
 
 const file = table({ path: text, text: text.optional(), source: text.optional() });

@@ -52,7 +52,7 @@ const BYTES_MAX: Readonly<Record<(typeof MEMBER_ORDER)[number], number>> = {
 
 const IN_FOLDER: ReadonlyMap<string, RegExp> = new Map([
   ['checkpoints/', /^checkpoints\/(?:\d{3}|pages)\.cbor$/],
-  ['guests/', /^guests\/[0-9a-f]{64}\.wasm$/],
+  ['guests/', /^guests\/[0-9a-f]{64}\.(?:part|wasm)$/],
   // Plain segments only: none is empty or starts with a dot, so none leaves the folder.
   ['spec/', /^spec(?:\/[A-Za-z0-9_-][A-Za-z0-9._ -]*)+$/],
 ]);

@@ -46,8 +46,8 @@ export interface NetworkHost {
   ) => void;
   /** The local time of the guest that runs, or the world's time when none does. */
   nowNs(): VirtualNs;
-  /** A frame reaches a machine. Needed where there are machines. */
-  readonly frameArrives?: (node: number, frame: Uint8Array, atNs: VirtualNs) => void;
+  /** A frame reaches a machine; false if that has no room. Needed where there are machines. */
+  readonly frameArrives?: (node: number, frame: Uint8Array, atNs: VirtualNs) => boolean;
   /** Is told of each packet that is sent, and of each that reaches its node. */
   readonly onPacket?: (when: 'send' | 'deliver', packet: Packet, atNs: VirtualNs) => void;
 }
@@ -501,8 +501,8 @@ export class Network implements WireNetwork, MachineWireNetwork {
     if (machine !== undefined) {
       const { frameArrives } = this.host;
       assert(frameArrives !== undefined, 'a network with machines has somewhere to put frames');
-      for (const frame of machine.framesOf(packet)) frameArrives(to, frame, atNs);
-      return 0;
+      const taken = machine.framesOf(packet).map((frame) => frameArrives(to, frame, atNs));
+      return taken.includes(false) ? DROP.BUFFER : 0;
     }
     if (packet.protocol !== PROTOCOL_ETHERNET) return this.stack(to).deliver(packet, atNs);
     const answer = hostAnswer(packet);

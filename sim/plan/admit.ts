@@ -3,6 +3,7 @@ import { MILLION, VIRTUAL_NS_MAX } from '../kernel/units.ts';
 import { historyPropertyFault, isHistoryProperty } from './history-properties.ts';
 import { diskIssues } from './disk-admit.ts';
 import { faultIssues } from './fault-admit.ts';
+import { machineIssues } from './machine.ts';
 import { temporalFault } from './predicate-admit.ts';
 import { LINK_FLOOR_NS } from './scenario.ts';
 import { admitDirectives } from './directives.ts';
@@ -51,6 +52,7 @@ export function admitScenario(def: ScenarioDef): void {
   admitPlan(def.plan, nodes.length);
   for (const { code, path, why } of diskIssues(def)) refuse(code, path, why);
   for (const { code, path, why } of faultIssues(def)) refuse(code, path, why);
+  for (const { code, path, why } of machineIssues(def)) refuse(code, path, why);
   limit('properties', def.properties.length, PROPERTIES_MAX);
   def.properties.forEach((property, index) => {
     admitProperty(property, `properties[${index}]`, nodes.length, def.plan.until);

@@ -1,4 +1,5 @@
 import {
+  asMap,
   readHex,
   readInteger,
   readList,
@@ -24,19 +25,32 @@ import {
   type RedDef,
   type TriggerDef,
 } from './faults.ts';
+import { readMachine } from './machine.ts';
 import { predicateReader } from './predicate-codec.ts';
-import type { GuestDef } from './scenario.ts';
+import type { GuestDef, MachineGuestDef, ProgramGuestDef } from './scenario.ts';
 
 const share = readInteger(0, MILLION);
 const step = readInteger(-CLOCK_STEP_NS_MAX, CLOCK_STEP_NS_MAX);
 const ppm = readInteger(-DRIFT_PPM_MAX, DRIFT_PPM_MAX);
 const indexes = readList(readInteger(), NODES_MAX);
 
-export const readGuest: Read<GuestDef> = readRecord<GuestDef>({
+const readProgramGuest = readRecord<ProgramGuestDef>({
   kind: readWord(['wasm', 'record', 'model']),
   image: readHex(64),
   label: readText(),
 });
+
+const readMachineGuest = readRecord<MachineGuestDef>({
+  kind: readWord(['vm']),
+  image: readHex(64),
+  label: readText(),
+  machine: readMachine,
+});
+
+export const readGuest: Read<GuestDef> = (value, path) => {
+  const isMachine = asMap(value, path)['kind'] === 'vm';
+  return isMachine ? readMachineGuest(value, path) : readProgramGuest(value, path);
+};
 
 export const readLinkFaults: Read<LinkFaultsDef> = readRecord<LinkFaultsDef>(
   {

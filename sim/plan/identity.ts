@@ -1,7 +1,7 @@
 import { encodeCanonical } from '../kernel/canonical.ts';
 import { SimError } from '../kernel/errors.ts';
 import { sha256 } from '../kernel/sha256.ts';
-import { LINK_FLOOR_NS, type EventDef, type ScenarioDef } from './scenario.ts';
+import { LINK_FLOOR_NS, type EventDef, type GuestDef, type ScenarioDef } from './scenario.ts';
 
 /**
  * What a scenario is called: SHA-256 (64 hexadecimal digits) of the canonical CBOR of each of its
@@ -24,7 +24,7 @@ const IDENTITY_VERSION = 1;
  */
 export function scenarioIds(def: ScenarioDef): ScenarioIds {
   const nodes = def.world.nodes.map((node) => {
-    return { ...node, guest: { kind: node.guest.kind, image: node.guest.image } };
+    return { ...node, guest: withoutLabel(node.guest) };
   });
   const { links, atlas } = def.world;
   // What is absent stands in no id, so that scenarios without it keep theirs.
@@ -40,8 +40,12 @@ export function scenarioIds(def: ScenarioDef): ScenarioIds {
 function withoutLabels(event: EventDef): unknown {
   const { action } = event;
   if (action.kind !== 'upgrade') return event;
-  const { kind, image } = action.guest;
-  return { ...event, action: { ...action, guest: { kind, image } } };
+  return { ...event, action: { ...action, guest: withoutLabel(action.guest) } };
+}
+
+function withoutLabel(guest: GuestDef): object {
+  const { kind, image } = guest;
+  return kind === 'vm' ? { kind, image, machine: guest.machine } : { kind, image };
 }
 
 /** Compares ids that stand in a document with those of its content (CR-53). */

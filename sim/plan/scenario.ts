@@ -1,6 +1,7 @@
 import type { Millionths, VirtualNs } from '../kernel/units.ts';
 import type { DiskAtlasDef, DiskDef, DiskRuleDef } from './disk.ts';
 import type { DirectiveQueueDef } from './directives.ts';
+import type { MachineDef } from './machine.ts';
 import type { SchedulingDef } from './scheduling.ts';
 import type { HistoryPropertyDef } from './history-properties.ts';
 import type { TemporalDef } from './predicates.ts';
@@ -55,13 +56,24 @@ export interface NodeDef {
   readonly disk?: DiskDef;
 }
 
-export interface GuestDef {
+export type GuestDef = ProgramGuestDef | MachineGuestDef;
+
+export interface ProgramGuestDef {
   /** A compiled program, a record world, or a model. */
   readonly kind: 'wasm' | 'record' | 'model';
   /** The SHA-256 of the module's, component's, world's or model's bytes. */
   readonly image: string;
   /** What people call it; not part of any identity. */
   readonly label: string;
+}
+
+/** A full machine, with a kernel and whatever runs on it. */
+export interface MachineGuestDef {
+  readonly kind: 'vm';
+  /** The SHA-256 of the kernel's bytes. */
+  readonly image: string;
+  readonly label: string;
+  readonly machine: MachineDef;
 }
 
 /** All builds that a scenario runs: of its nodes, then of its upgrades, some perhaps twice. */

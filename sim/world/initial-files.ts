@@ -1,14 +1,25 @@
 import { assert } from '../kernel/assert.ts';
-import type { FileDef } from '../plan/scenario.ts';
+import { machineDiskPath } from '../plan/machine.ts';
+import type { NodeDef } from '../plan/scenario.ts';
 import { FileSystem } from '../storage/file-system.ts';
 import { EPOCH_NS } from './node-port.ts';
 
 /** The root directory's inode. */
 const ROOT = 1;
 
-/** A disk that holds these files, durably, as the node finds it at its first start. */
-export function loadFiles(files: readonly FileDef[]): FileSystem {
-  const system = new FileSystem({ createdNs: EPOCH_NS });
+/** The node's files, and a machine's disks, durably, as it finds them at its first start. */
+export function loadFiles({ files, guest }: Pick<NodeDef, 'files' | 'guest'>): FileSystem {
+  const disks = guest.kind === 'vm' ? guest.machine.disks : [];
+  const bytesMax = disks.reduce((sum, { bytes }) => sum + bytes, 0);
+  const system = new FileSystem({ createdNs: EPOCH_NS, ...(bytesMax > 0 ? { bytesMax } : {}) });
+  disks.forEach(({ bytes, extents }, place) => {
+    const inode = system.createFile(ROOT, machineDiskPath(place).slice(1), EPOCH_NS);
+    assert(system.truncate(inode, bytes, EPOCH_NS) === 0, "a machine's disk fits");
+    for (const { offset, bytes: held } of extents) {
+      const written = system.write(inode, offset, held, EPOCH_NS);
+      assert(written === held.length, 'what stands on a disk fits');
+    }
+  });
   for (const { path, bytes } of files) {
     const names = path.split('/').filter((name) => name !== '');
     const name = names.pop();

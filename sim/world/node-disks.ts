@@ -34,7 +34,7 @@ export class NodeDisks {
     const { scenario, decisions } = options;
     const { nodes, atlas: bound } = scenario.world;
     const atlas = bound === undefined ? null : new DiskAtlas(bound, decisions);
-    this.files = nodes.map(({ files }) => loadFiles(files));
+    this.files = nodes.map(loadFiles);
     this.disks = nodes.map((node, index) => this.makeDisk(node, index, atlas));
     this.disks.forEach((disk, index) => {
       if (disk !== null) this.files[index]?.attach(disk);
@@ -72,7 +72,7 @@ export class NodeDisks {
   /** The state of the node's disk, were it put in anew: as at the start, under today's rules. */
   blank(node: number): unknown {
     const def = this.options.scenario.world.nodes[node] as NodeDef;
-    const image = loadFiles(def.files).capture() as object;
+    const image = loadFiles(def).capture() as object;
     const disk = this.disks[node] ?? null;
     return disk === null ? image : { ...image, disk: blankDisk(disk) };
   }

@@ -11,6 +11,7 @@ import type { PropertyChecker } from '../property/checker.ts';
 import type { FileSystem } from '../storage/file-system.ts';
 import type { Consoles } from './consoles.ts';
 import { hasStopped, isAlive, newLife, type NodeLife, type NodeStatus } from './node-life.ts';
+import type { Machines } from './machines.ts';
 import type { NoteList } from './notes.ts';
 import type { Scheduling } from './scheduling.ts';
 import type { Step } from './step.ts';
@@ -23,6 +24,7 @@ export interface LivesHost {
   readonly events: EventLog;
   readonly network: Network;
   readonly files: readonly FileSystem[];
+  readonly machines: Machines;
   readonly consoles: Consoles;
   readonly checker: PropertyChecker;
   readonly notes: NoteList;
@@ -141,6 +143,7 @@ export class NodeLives {
     const life = this.mutable(node);
     if (isAlive(life.status)) return;
     network.setUp(node, true);
+    this.host.machines.reset(node);
     const again = life.lives > 0;
     const { observedNs, cpu, build } = life;
     Object.assign(life, { ...newLife(), lives: life.lives + 1, observedNs, cpu, build });
@@ -366,7 +369,10 @@ export class NodeLives {
   private endLife(node: number): void {
     const { localNs } = this.life(node);
     this.host.consoles.close(node, localNs);
-    this.host.network.stack(node).closeAll(localNs);
+    const { network } = this.host;
+    network.stack(node).closeAll(localNs);
+    // A machine that is off has no card that is on.
+    if (network.isMachine(node)) network.setUp(node, false);
     this.files(node).releaseAll();
     this.host.push({ kind: 'stop', node });
   }

@@ -15,6 +15,7 @@ import type { DirectiveDef, DirectiveQueues } from '../plan/directives.ts';
 import type { ClockChangeDef } from '../plan/faults.ts';
 import type { NodeDef } from '../plan/scenario.ts';
 import type { FileSystem } from '../storage/file-system.ts';
+import type { MachineDevices } from './machine-devices.ts';
 import { NodeClock, readNodeClockState } from './node-clock.ts';
 import type { GuestPort } from './port.ts';
 
@@ -41,6 +42,7 @@ export interface NodePortOptions {
   readonly files: FileSystem;
   readonly sockets: SocketStack;
   readonly directives: DirectiveQueues;
+  readonly machine: MachineDevices | null;
   readonly listener: PortListener;
 }
 
@@ -52,6 +54,7 @@ export class NodePort implements GuestPort {
   readonly env: readonly (readonly [string, string])[];
   readonly files: FileSystem;
   readonly sockets: SocketStack;
+  readonly machine: MachineDevices | null;
   nowNs: VirtualNs = 0;
   observedNs: VirtualNs = 0;
   horizonNs: VirtualNs = 0;
@@ -76,6 +79,7 @@ export class NodePort implements GuestPort {
     this.clock = def.clock === undefined ? null : new NodeClock(def.clock);
     this.files = files;
     this.sockets = sockets;
+    this.machine = options.machine;
     this.decisions = decisions;
     this.events = events;
     this.directives = options.directives;

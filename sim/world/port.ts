@@ -2,6 +2,7 @@ import type { Decisions } from '../kernel/decision.ts';
 import type { DirectiveDef } from '../plan/directives.ts';
 import type { EventKind } from '../kernel/event-log.ts';
 import type { Millionths, VirtualNs } from '../kernel/units.ts';
+import type { MachineDevices } from './machine-devices.ts';
 import type { FileSystem } from '../storage/file-system.ts';
 import type { SocketStack } from '../network/socket-stack.ts';
 
@@ -31,6 +32,8 @@ export interface GuestPort {
   readonly decisions: Decisions;
   readonly files: FileSystem;
   readonly sockets: SocketStack;
+  /** The devices of a machine; null for other guests. */
+  readonly machine: MachineDevices | null;
   /** The node's monotonic clock: nanoseconds since the node's start of the world. */
   monotonicNs(): VirtualNs;
   /** The node's wall clock: nanoseconds since 1970-01-01T00:00:00Z. */

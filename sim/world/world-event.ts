@@ -1,4 +1,5 @@
 import type { NetworkEvent } from '../network/network.ts';
+import type { BlockEnd } from './machine-devices.ts';
 import type { PlanPhase } from './plan-actions.ts';
 
 /** What waits in the world's queue. */
@@ -6,6 +7,8 @@ export type WorldEvent =
   | { readonly kind: 'network'; readonly event: NetworkEvent }
   | { readonly kind: 'deadline' }
   | { readonly kind: 'start' }
+  /** A machine's request to its disk ends, if it still lives the same life. */
+  | { readonly kind: 'block'; readonly life: number; readonly end: BlockEnd }
   | {
       readonly kind: 'plan';
       readonly index: number;

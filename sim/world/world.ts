@@ -9,6 +9,7 @@ import { digest32 } from '../kernel/rolling-digest.ts';
 import { formatTime, type VirtualNs } from '../kernel/units.ts';
 import { encodeUtf8 } from '../kernel/utf8.ts';
 import { Network } from '../network/network.ts';
+import { machinesOf } from '../plan/machine.ts';
 import type { ActionDef, GuestDef, NodeDef, ScenarioDef } from '../plan/scenario.ts';
 import { DirectiveQueues } from '../plan/directives.ts';
 import { PropertyChecker, type CheckerState, type PropertyResult } from '../property/checker.ts';
@@ -16,6 +17,7 @@ import type { FileSystem } from '../storage/file-system.ts';
 import { assertionFilePath, readAssertionFile } from './assertion-files.ts';
 import { Consoles, type ConsolesState } from './consoles.ts';
 import { isAlive, type NodeLife } from './node-life.ts';
+import { Machines } from './machines.ts';
 import { NodeLives } from './node-lives.ts';
 import { NodeDisks } from './node-disks.ts';
 import { NodePort } from './node-port.ts';
@@ -60,6 +62,8 @@ export interface WorldState {
   readonly plan: PlanState;
   /** Each node's clocks, or null where they show the world's time. */
   readonly clocks: readonly unknown[];
+  /** What waits for each machine; absent without machines. */
+  readonly machines?: readonly unknown[];
 }
 
 /**
@@ -85,6 +89,7 @@ export class World {
   readonly checker: PropertyChecker;
   private readonly disks: NodeDisks;
   private readonly directives: DirectiveQueues;
+  private readonly machines: Machines;
   private readonly files: readonly FileSystem[];
   private readonly queue = new EventQueue<WorldEvent>();
   private readonly plan: PlanRunner;
@@ -121,7 +126,9 @@ export class World {
         },
         nowNs: () => this.localNow(),
         onPacket: (when, packet, atNs) => this.checker.temporal?.packet(when, packet, atNs),
+        frameArrives: (node, frame, atNs) => this.machines.frameArrives(node, frame, atNs),
       },
+      machines: new Set(machinesOf(scenario.world).keys()),
     });
     this.disks = new NodeDisks({
       scenario,
@@ -132,6 +139,7 @@ export class World {
     });
     this.files = this.disks.files;
     this.directives = new DirectiveQueues(scenario.plan.directives ?? [], names, this.decisions);
+    this.machines = this.makeMachines();
     this.ports = nodes.map((def, index) => this.makePort(def, index));
     const liftedNs = scenario.plan.liveness?.atNs ?? 0;
     const startsNs = nodes.map(({ startNs }) => startNs);
@@ -293,6 +301,7 @@ export class World {
       notes: this.noteList.capture(),
       plan: this.plan.capture(),
       clocks: this.ports.map((port) => port.captureClock()),
+      ...this.machines.capture(),
     };
   }
 
@@ -313,6 +322,7 @@ export class World {
     this.checker.restore(state.checker);
     this.noteList.restore(state.notes);
     this.plan.restore(state.plan);
+    this.machines.restore(state.machines);
     this.ports.forEach((port, node) => {
       port.restoreClock(state.clocks[node]);
     });
@@ -326,8 +336,24 @@ export class World {
     this.plan.begin();
   }
 
+  private makeMachines(): Machines {
+    const { scenario, decisions, events, network, files } = this;
+    return new Machines({
+      scenario,
+      decisions,
+      events,
+      network,
+      files,
+      nowNs: () => this.localNow(),
+      schedule: (atNs, node, event) => {
+        this.schedule(atNs, node, node, event);
+      },
+      livesOf: (node) => this.life(node).lives,
+    });
+  }
+
   private makeLives(): NodeLives {
-    const { decisions, events, network, files, consoles, checker } = this;
+    const { decisions, events, network, files, machines, consoles, checker } = this;
     const names = this.scenario.world.nodes.map(({ name }) => name);
     return new NodeLives({
       names,
@@ -336,6 +362,7 @@ export class World {
       events,
       network,
       files,
+      machines,
       consoles,
       checker,
       notes: this.noteList,
@@ -356,6 +383,7 @@ export class World {
       files: this.files[index] as FileSystem,
       sockets: this.network.stack(index),
       directives: this.directives,
+      machine: this.machines.of(index),
       listener: {
         console: (node, descriptor, bytes, atNs) => {
           this.consoles.write(node, descriptor, bytes, atNs);
@@ -522,6 +550,8 @@ export class World {
       case 'start':
         this.lives.start(consumer, atNs);
         return true;
+      case 'block':
+        return this.machines.complete(consumer, payload.life, payload.end, atNs);
       case 'plan': {
         const name = encodeUtf8(this.plan.eventName(payload.index));
         const { index, phase, node = -1 } = payload;

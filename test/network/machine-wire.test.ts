@@ -52,7 +52,7 @@ class Bench {
       nodes: ['host', 'machine', 'other'],
       links: links ?? mesh(3, values),
       machines: new Set([1, 2]),
-      frameArrives: (node, frame, atNs) => this.arrived.push({ node, frame, atNs }),
+      frameArrives: (node, frame, atNs) => this.arrived.push({ node, frame, atNs }) > 0,
     });
   }
 

@@ -17,10 +17,9 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   bridge: ['sim'],
   scenarios: ['sim'],
   guests: ['sim'],
-  report: ['sim'],
-  cli: ['sim', 'wasm', 'bridge', 'scenarios', 'guests', 'report'],
-  bench: ['sim', 'wasm', 'bridge', 'scenarios', 'guests', 'report', 'cli'],
-  test: ['sim', 'wasm', 'bridge', 'scenarios', 'guests', 'report', 'cli', 'bench'],
+  cli: ['sim', 'wasm', 'bridge', 'scenarios', 'guests'],
+  bench: ['sim', 'wasm', 'bridge', 'scenarios', 'guests', 'cli'],
+  test: ['sim', 'wasm', 'bridge', 'scenarios', 'guests', 'cli', 'bench'],
 };
 
 function imports(path: string): string[] {

@@ -337,7 +337,7 @@ const ROWS: readonly (readonly [name: string, toml: string, expected: string])[]
   [
     'a guest of two kinds',
     HEAD + '[guest.g]\nwasm = "g.wasm"\nbuiltin = "g"\n' + TWO,
-    'x.toml:3:2: guest.g | scenario/guest | a guest has one of "wasm" (a file), "builtin" (a name), "record" or "model" (files)',
+    'x.toml:3:2: guest.g | scenario/guest | a guest has one of "wasm" (a file), "builtin" (a name), "record" or "model" (files), "machine" (a table)',
   ],
   [
     'a link with half its ends',

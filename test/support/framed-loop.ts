@@ -28,6 +28,7 @@ export class FramedLoop implements NetStacks {
       machines: new Set([1]),
       frameArrives: (_, frame, atNs) => {
         this.pass(this.far, 0, frame, atNs);
+        return true;
       },
     });
     const far = { latencyNs: FAR_LATENCY_NS };
@@ -38,6 +39,7 @@ export class FramedLoop implements NetStacks {
       machines: new Set([0]),
       frameArrives: (_, frame, atNs) => {
         this.pass(this.near, 1, frame, atNs);
+        return true;
       },
     });
   }

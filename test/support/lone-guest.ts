@@ -21,6 +21,7 @@ export class LonePort implements GuestPort {
   horizonNs: VirtualNs = Infinity;
   cpu = 1_000_000;
   readonly files = new FileSystem();
+  readonly machine = null;
   readonly written: string[] = [];
   readonly decisions = new Decisions(1, () => undefined);
   readonly events = new EventLog(() => undefined);

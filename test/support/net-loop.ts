@@ -52,7 +52,7 @@ export interface NetLoopOptions {
   readonly aliases?: ReadonlyMap<string, readonly number[]>;
   readonly programs?: readonly NetProgram[];
   readonly machines?: ReadonlySet<number>;
-  readonly frameArrives?: (node: number, frame: Uint8Array, atNs: number) => void;
+  readonly frameArrives?: (node: number, frame: Uint8Array, atNs: number) => boolean;
 }
 
 export interface NetLoopState {

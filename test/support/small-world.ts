@@ -5,10 +5,12 @@ import {
   type EventDef,
   type FaultFamily,
   type Guest,
+  type GuestDef,
   type GuestImage,
   type GuestPort,
   type LinkDef,
   type LivenessDef,
+  type MachineDef,
   type NodeClockDef,
   type NodeDef,
   type PropertyDef,
@@ -38,6 +40,8 @@ export interface SmallOptions {
   /** Every node's disk, and what keeps its damage apart. */
   readonly disk?: DiskDef;
   readonly atlas?: DiskAtlasDef;
+  /** Which nodes are machines, and what these are. */
+  readonly machines?: { readonly nodes: readonly string[]; readonly def: MachineDef };
 }
 
 /** A scenario of full mesh, without images: its guests are made by the test. */
@@ -45,7 +49,7 @@ export function smallScenario(options: SmallOptions): ScenarioDef {
   const { names } = options;
   const nodes = names.map((name): NodeDef => ({
     name,
-    guest: { kind: 'wasm', image: '0'.repeat(64), label: 'test' },
+    guest: guestOf(name, options.machines),
     args: [],
     env: options.env ?? [],
     files: [],
@@ -78,6 +82,12 @@ export function smallScenario(options: SmallOptions): ScenarioDef {
     },
     properties: options.properties ?? [],
   };
+}
+
+function guestOf(name: string, machines: SmallOptions['machines']): GuestDef {
+  const common = { image: '0'.repeat(64), label: 'test' };
+  if (machines?.nodes.includes(name) !== true) return { kind: 'wasm', ...common };
+  return { kind: 'vm', ...common, machine: machines.def };
 }
 
 export interface SmallCheckpoint {

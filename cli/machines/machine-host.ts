@@ -1,0 +1,143 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import {
+  receiveMessageOnPort,
+  MessageChannel,
+  Worker,
+  type MessagePort,
+} from 'node:worker_threads';
+import { SimError, type ErrorCode } from '../../sim/index.ts';
+import type {
+  MachineId,
+  MachineReplies,
+  MachineReply,
+  MachineRequest,
+  MachineThreadData,
+} from './messages.ts';
+
+/** Longer than the machine's own limit for an answer, which gives the better error. */
+const WAIT_MS = 150_000;
+const SLICE_MS = 1_000;
+
+/**
+ * The machines of one simulation, seen without promises: a thread of their own waits for QEMU and
+ * this one sleeps until it answers. So the loop of a simulation is the same for every kind of
+ * guest. Files that QEMU needs stand in a folder that goes with `close`.
+ */
+export class MachineHost {
+  private readonly worker: Worker;
+  private readonly port: MessagePort;
+  private readonly counter = new Int32Array(new SharedArrayBuffer(4));
+  private readonly replies = new Map<number, MachineReply>();
+  private readonly folder = mkdtempSync(join(tmpdir(), 'athanor-machines-'));
+  private readonly parts = new Map<string, string>();
+  private nextTicket = 1;
+  private nextMachine: MachineId = 1;
+  private nextFolder = 1;
+  private failure: Error | null = null;
+
+  constructor() {
+    const { port1, port2 } = new MessageChannel();
+    this.port = port1;
+    const workerData: MachineThreadData = { counter: this.counter, port: port2 };
+    this.worker = new Worker(new URL('./machine-thread.js', import.meta.url), {
+      workerData,
+      transferList: [port2],
+    });
+    this.worker.on('error', (error) => {
+      this.failure = error;
+    });
+    this.worker.unref();
+  }
+
+  /** A name for one more machine. */
+  newMachine(): MachineId {
+    return this.nextMachine++;
+  }
+
+  /** A file with these bytes, written once for each digest. */
+  part(digest: string, bytes: Uint8Array): string {
+    let path = this.parts.get(digest);
+    if (path === undefined) {
+      path = join(this.folder, digest);
+      writeFileSync(path, bytes);
+      this.parts.set(digest, path);
+    }
+    return path;
+  }
+
+  /** An empty folder that stands until `close`. */
+  emptyFolder(): string {
+    const path = join(this.folder, `state-${this.nextFolder++}`);
+    mkdirSync(path);
+    return path;
+  }
+
+  /** Asks and waits. Throws what the machine failed with. */
+  ask<K extends MachineRequest['kind']>(
+    request: Extract<MachineRequest, { kind: K }>,
+  ): MachineReplies[K] {
+    return this.take(this.begin(request)) as MachineReplies[K];
+  }
+
+  /** Asks without waiting; `take` gives the answer. */
+  begin(request: MachineRequest): number {
+    const ticket = this.nextTicket++;
+    this.port.postMessage({ ticket, request });
+    return ticket;
+  }
+
+  /** Waits for the answer to what `begin` asked. */
+  take(ticket: number): MachineReplies[MachineRequest['kind']] {
+    for (let waitedMs = 0; ;) {
+      const seen = Atomics.load(this.counter, 0);
+      this.receive();
+      const reply = this.replies.get(ticket);
+      if (reply !== undefined) {
+        this.replies.delete(ticket);
+        if ('error' in reply) throw errorOf(reply);
+        return reply.reply;
+      }
+      if (this.failure !== null || waitedMs >= WAIT_MS) throw this.silent();
+      if (Atomics.wait(this.counter, 0, seen, SLICE_MS) === 'timed-out') waitedMs += SLICE_MS;
+    }
+  }
+
+  /** Ends all machines and removes their files. */
+  close(): void {
+    for (let machine = 1; machine < this.nextMachine; machine++) {
+      this.ask({ kind: 'close', machine });
+    }
+    this.port.close();
+    void this.worker.terminate();
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  private receive(): void {
+    for (;;) {
+      const received = receiveMessageOnPort(this.port) as { message: MachineReply } | undefined;
+      if (received === undefined) return;
+      this.replies.set(received.message.ticket, received.message);
+    }
+  }
+
+  private silent(): SimError {
+    return new SimError({
+      code: 'backend/timeout',
+      message: `the thread that holds the machines gave no answer in ${WAIT_MS / 1_000} s`,
+      remedy: 'look whether the host is overloaded, and run again',
+      cause: this.failure,
+    });
+  }
+}
+
+function errorOf({ error }: Extract<MachineReply, { error: unknown }>): SimError {
+  const { code, message, place, remedy } = error;
+  return new SimError({
+    code: code as ErrorCode,
+    message,
+    ...(place === undefined ? {} : { place }),
+    ...(remedy === undefined ? {} : { remedy }),
+  });
+}

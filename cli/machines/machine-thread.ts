@@ -1,0 +1,109 @@
+import { workerData } from 'node:worker_threads';
+import { join } from 'node:path';
+import { findBackend, Machine, type MachineOptions } from '../../bridge/index.ts';
+import { SimError, type MachineInput } from '../../sim/index.ts';
+import { cacheFolder } from '../cache-folder.ts';
+import type {
+  MachineId,
+  MachineReplies,
+  MachineReply,
+  MachineRequest,
+  MachineStart,
+  MachineThreadData,
+} from './messages.ts';
+
+/** The thread that holds a simulation's machines: it waits for QEMU, and the simulation for it. */
+const { counter, port } = workerData as MachineThreadData;
+const machines = new Map<MachineId, Machine>();
+
+port.on('message', ({ ticket, request }: { ticket: number; request: MachineRequest }) => {
+  void answer(request).then(
+    (reply) => {
+      say({ ticket, reply });
+    },
+    (error: unknown) => {
+      say({ ticket, error: describe(error) });
+    },
+  );
+});
+
+function say(reply: MachineReply): void {
+  port.postMessage(reply);
+  Atomics.add(counter, 0, 1);
+  Atomics.notify(counter, 0);
+}
+
+async function answer(request: MachineRequest): Promise<MachineReplies[MachineRequest['kind']]> {
+  switch (request.kind) {
+    case 'start': {
+      const machine = await Machine.start(await optionsOf(request.start));
+      machines.set(request.machine, machine);
+      return { nowNs: machine.nowNs };
+    }
+    case 'restore': {
+      const machine = await Machine.restore(await optionsOf(request.start), request.folder);
+      machines.set(request.machine, machine);
+      return { nowNs: machine.nowNs };
+    }
+    case 'run': {
+      const machine = known(request.machine);
+      for (const input of request.inputs) deliver(machine, input);
+      return runOn(machine, request.untilNs, request.stopOn);
+    }
+    case 'hash':
+      return known(request.machine).hash();
+    case 'save':
+      await known(request.machine).save(request.folder);
+      return null;
+    case 'close':
+      await machines.get(request.machine)?.close();
+      machines.delete(request.machine);
+      return null;
+  }
+}
+
+/** Runs to the limit or to an event; where the machine only has much to say, it goes on. */
+async function runOn(
+  machine: Machine,
+  untilNs: number,
+  stopOn: Extract<MachineRequest, { kind: 'run' }>['stopOn'],
+): Promise<MachineReplies['run']> {
+  const events: MachineReplies['run']['events'][number][] = [];
+  for (;;) {
+    const stop = await machine.run(untilNs, stopOn);
+    for (const event of stop.events) events.push(event);
+    if (stop.reason === 'backlog') continue;
+    const { atNs, instructions, reason } = stop;
+    return { atNs, instructions, isOff: reason === 'off', events };
+  }
+}
+
+function deliver(machine: Machine, input: MachineInput): void {
+  const atNs = Math.max(input.atNs, machine.nowNs);
+  if (input.kind === 'frame') {
+    machine.deliverFrame(0, atNs, input.bytes);
+    return;
+  }
+  const { id, status, data } = input.end;
+  machine.completeBlock(id, atNs, status, data);
+}
+
+async function optionsOf(start: MachineStart): Promise<MachineOptions> {
+  const folder = cacheFolder({ env: process.env, cwd: process.cwd() });
+  return { ...start, backend: await findBackend(join(folder, 'machines')) };
+}
+
+function known(id: MachineId): Machine {
+  const machine = machines.get(id);
+  if (machine === undefined) throw new Error(`machine ${id} is not running`);
+  return machine;
+}
+
+function describe(error: unknown): Extract<MachineReply, { error: unknown }>['error'] {
+  if (error instanceof SimError) {
+    const { code, message, place, remedy } = error;
+    return { code, message, place, remedy };
+  }
+  const message = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  return { code: 'crash/machine', message, place: undefined, remedy: undefined };
+}

@@ -1,0 +1,65 @@
+import type { MessagePort } from 'node:worker_threads';
+import type { MachineEvent, MachineOptions, StopKind } from '../../bridge/index.ts';
+import type { MachineInput } from '../../sim/index.ts';
+
+/** Names a machine within its host. */
+export type MachineId = number;
+
+/** What a machine is started with; the host's thread knows where QEMU is. */
+export type MachineStart = Omit<MachineOptions, 'backend'>;
+
+/** What the simulation asks of the thread that holds the machines. Plain data. */
+export type MachineRequest =
+  | { readonly kind: 'start'; readonly machine: MachineId; readonly start: MachineStart }
+  | {
+      /** Goes on where `save` wrote the folder. */
+      readonly kind: 'restore';
+      readonly machine: MachineId;
+      readonly start: MachineStart;
+      readonly folder: string;
+    }
+  | {
+      readonly kind: 'run';
+      readonly machine: MachineId;
+      readonly untilNs: number;
+      readonly stopOn: readonly StopKind[];
+      /** What reaches the machine first, at times of its own clock. */
+      readonly inputs: readonly MachineInput[];
+    }
+  | { readonly kind: 'hash'; readonly machine: MachineId }
+  | { readonly kind: 'save'; readonly machine: MachineId; readonly folder: string }
+  | { readonly kind: 'close'; readonly machine: MachineId };
+
+export interface MachineReplies {
+  readonly start: { readonly nowNs: number };
+  readonly restore: { readonly nowNs: number };
+  readonly run: {
+    readonly atNs: number;
+    readonly instructions: number;
+    readonly isOff: boolean;
+    readonly events: readonly MachineEvent[];
+  };
+  readonly hash: { readonly ram: string; readonly devices: string };
+  readonly save: null;
+  readonly close: null;
+}
+
+/** What comes back: the reply, or the parts of a SimError. */
+export type MachineReply =
+  | { readonly ticket: number; readonly reply: MachineReplies[MachineRequest['kind']] }
+  | {
+      readonly ticket: number;
+      readonly error: {
+        readonly code: string;
+        readonly message: string;
+        readonly place: string | undefined;
+        readonly remedy: string | undefined;
+      };
+    };
+
+export interface MachineThreadData {
+  /** Counts replies; whoever waits for one sleeps on it. */
+  readonly counter: Int32Array;
+  /** Requests come here, and answers go. */
+  readonly port: MessagePort;
+}

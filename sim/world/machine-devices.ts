@@ -1,0 +1,210 @@
+import { assert } from '../kernel/assert.ts';
+import type { Decisions } from '../kernel/decision.ts';
+import type { EventLog } from '../kernel/event-log.ts';
+import { digest32 } from '../kernel/rolling-digest.ts';
+import {
+  readBytes,
+  readInteger,
+  readList,
+  readRecord,
+  readVariant,
+  readWord,
+  type Read,
+} from '../kernel/shape.ts';
+import type { VirtualNs } from '../kernel/units.ts';
+import { FRAME_BYTES_MAX } from '../network/ethernet.ts';
+import { machineDiskPath, type MachineDef } from '../plan/machine.ts';
+import type { FileSystem } from '../storage/file-system.ts';
+
+/** What a machine's disk takes for a request, before what its rules add. */
+export const BLOCK_READ_NS: VirtualNs = 100_000;
+export const BLOCK_WRITE_NS: VirtualNs = 50_000;
+export const BLOCK_FLUSH_NS: VirtualNs = 500_000;
+/** At most this many bytes go in one request. */
+export const BLOCK_BYTES_MAX = 16 * 2 ** 20;
+/** A card keeps at most this many frames for a machine that is paused; later ones are dropped. */
+export const FRAMES_WAITING_MAX = 1_024;
+
+const SECTOR_BYTES = 512;
+/** The root directory of the node's files, in which the disks stand. */
+const ROOT = 1;
+
+/** What a machine asks of its disk. */
+export interface BlockRequest {
+  /** The machine's own name for it, unique within its life. */
+  readonly id: number;
+  /** The place of the disk. */
+  readonly disk: number;
+  readonly operation: 'read' | 'write' | 'flush' | 'discard';
+  /** The first sector, of 512 bytes. */
+  readonly sector: number;
+  readonly byteCount: number;
+  /** What is to be written; empty for other operations. */
+  readonly data: Uint8Array;
+}
+
+export type BlockStatus = 'ok' | 'io-error';
+
+/** How a request ends. */
+export interface BlockEnd {
+  readonly id: number;
+  readonly status: BlockStatus;
+  /** What was read; empty for other operations. */
+  readonly data: Uint8Array;
+}
+
+/** Something that reaches a machine, at a time that it has not passed. */
+export type MachineInput =
+  | { readonly kind: 'frame'; readonly atNs: VirtualNs; readonly bytes: Uint8Array }
+  | { readonly kind: 'block'; readonly atNs: VirtualNs; readonly end: BlockEnd };
+
+export const readBlockEnd: Read<BlockEnd> = readRecord<BlockEnd>({
+  id: readInteger(),
+  status: readWord(['ok', 'io-error']),
+  data: readBytes(BLOCK_BYTES_MAX),
+});
+
+const readState = readRecord<{ readonly inputs: readonly MachineInput[] }>({
+  inputs: readList(
+    readVariant<MachineInput>({
+      frame: readRecord<Extract<MachineInput, { kind: 'frame' }>>({
+        kind: readWord(['frame']),
+        atNs: readInteger(),
+        bytes: readBytes(FRAME_BYTES_MAX),
+      }),
+      block: readRecord<Extract<MachineInput, { kind: 'block' }>>({
+        kind: readWord(['block']),
+        atNs: readInteger(),
+        end: readBlockEnd,
+      }),
+    }),
+    Number.MAX_SAFE_INTEGER,
+  ),
+});
+
+export interface MachineDevicesOptions {
+  readonly node: number;
+  readonly name: string;
+  readonly def: MachineDef;
+  readonly decisions: Decisions;
+  readonly events: EventLog;
+  readonly files: FileSystem;
+  /** The local time of the machine while it runs. */
+  readonly nowNs: () => VirtualNs;
+  readonly sendFrame: (node: number, frame: Uint8Array) => void;
+  /** Queues the end of a request; the world gives it back to `complete` at that time. */
+  readonly schedule: (atNs: VirtualNs, node: number, end: BlockEnd) => void;
+}
+
+/**
+ * The world's side of a machine's devices: what they do is an effect of the world, with its
+ * decisions and events; what comes back waits here until the machine goes on. A disk is a file of
+ * the node's file system, whose layers and faults are therefore those of every other disk.
+ */
+export class MachineDevices {
+  readonly def: MachineDef;
+  private readonly options: MachineDevicesOptions;
+  private inputs: MachineInput[] = [];
+
+  constructor(options: MachineDevicesOptions) {
+    this.options = options;
+    this.def = options.def;
+  }
+
+  /** The machine has sent a frame. */
+  sendFrame(frame: Uint8Array): void {
+    this.options.sendFrame(this.options.node, frame);
+  }
+
+  /** A frame reaches the card; false if there is no room for it. */
+  frameArrives(bytes: Uint8Array, atNs: VirtualNs): boolean {
+    if (this.inputs.length >= FRAMES_WAITING_MAX) return false;
+    this.inputs.push({ kind: 'frame', atNs, bytes });
+    return true;
+  }
+
+  /** The machine asks its disk for something: it is done now, and its end comes later. */
+  request(request: BlockRequest): void {
+    const { operation, disk, sector, byteCount, id, data } = request;
+    const { events, node, files, nowNs } = this.options;
+    const kind = events.kind(`machine/block-${operation}`);
+    events.append(kind, node, nowNs(), digest32(data) ^ byteCount, sector * 8 + disk);
+    const done = this.perform(request);
+    const takesNs = usualNs(operation) + files.takeDelayNs();
+    this.options.schedule(nowNs() + takesNs, node, { id, ...done });
+  }
+
+  /** The end of a request is due. */
+  complete(end: BlockEnd, atNs: VirtualNs): void {
+    const { events, node } = this.options;
+    const kind = events.kind('machine/block-end');
+    events.append(kind, node, atNs, digest32(end.data), end.status === 'ok' ? 0 : 1);
+    this.inputs.push({ kind: 'block', atNs, end });
+  }
+
+  /** A program of the machine rang the doorbell: seen by the log, and by triggers on it. */
+  ring(offset: number, value: number): void {
+    const { events, node, nowNs } = this.options;
+    events.append(events.kind('machine/bell'), node, nowNs(), value, offset);
+  }
+
+  /** The doorbell gave a program 32 bits of the machine's own entropy. */
+  drew(value: number): void {
+    const { events, node, nowNs } = this.options;
+    events.append(events.kind('machine/random'), node, nowNs(), value, 0);
+  }
+
+  /** The machine started over by itself. */
+  restarted(): void {
+    const { events, node, nowNs } = this.options;
+    events.append(events.kind('machine/reset'), node, nowNs(), 0, 0);
+  }
+
+  /** What has reached the machine since the last question, in order. */
+  takeInputs(): readonly MachineInput[] {
+    const { inputs } = this;
+    this.inputs = [];
+    return inputs;
+  }
+
+  /** A life ends: what was under way to it is gone. */
+  reset(): void {
+    this.inputs = [];
+  }
+
+  capture(): unknown {
+    return { inputs: this.inputs.slice() };
+  }
+
+  /** Takes what `capture` gave; anything else is refused (`bundle/shape`). */
+  restore(state: unknown): void {
+    this.inputs = [...readState(state, 'world.machines').inputs];
+  }
+
+  private perform(request: BlockRequest): Omit<BlockEnd, 'id'> {
+    const { operation, disk, sector, byteCount, data } = request;
+    const { files, nowNs } = this.options;
+    const size = this.def.disks[disk]?.bytes ?? 0;
+    const offset = sector * SECTOR_BYTES;
+    if (operation === 'discard') return OK;
+    if (byteCount > BLOCK_BYTES_MAX || offset + byteCount > size) return FAILED;
+    const inode = files.lookup(ROOT, machineDiskPath(disk).slice(1));
+    assert(inode > 0, "a machine's disk is a file of its node");
+    if (operation === 'flush') return files.synchronise(inode, true) < 0 ? FAILED : OK;
+    if (operation === 'write') {
+      const written = files.write(inode, offset, data, BigInt(nowNs()));
+      return written === data.length ? OK : FAILED;
+    }
+    const into = new Uint8Array(byteCount);
+    return files.read(inode, offset, into) === byteCount ? { status: 'ok', data: into } : FAILED;
+  }
+}
+
+const NO_BYTES = new Uint8Array(0);
+const OK = { status: 'ok', data: NO_BYTES } as const;
+const FAILED = { status: 'io-error', data: NO_BYTES } as const;
+
+function usualNs(operation: BlockRequest['operation']): VirtualNs {
+  if (operation === 'flush') return BLOCK_FLUSH_NS;
+  return operation === 'read' ? BLOCK_READ_NS : BLOCK_WRITE_NS;
+}

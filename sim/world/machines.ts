@@ -1,0 +1,90 @@
+import { assert } from '../kernel/assert.ts';
+import type { Decisions } from '../kernel/decision.ts';
+import type { EventLog } from '../kernel/event-log.ts';
+import type { VirtualNs } from '../kernel/units.ts';
+import type { Network } from '../network/network.ts';
+import { machinesOf } from '../plan/machine.ts';
+import type { NodeDef, ScenarioDef } from '../plan/scenario.ts';
+import type { FileSystem } from '../storage/file-system.ts';
+import { MachineDevices, type BlockEnd } from './machine-devices.ts';
+import type { WorldEvent } from './world-event.ts';
+
+export interface MachinesOptions {
+  readonly scenario: ScenarioDef;
+  readonly decisions: Decisions;
+  readonly events: EventLog;
+  readonly network: Network;
+  readonly files: readonly FileSystem[];
+  readonly nowNs: () => VirtualNs;
+  readonly schedule: (atNs: VirtualNs, node: number, event: WorldEvent) => void;
+  /** How often the node has been started. */
+  readonly livesOf: (node: number) => number;
+}
+
+/** The devices of all machines of a world, by node. */
+export class Machines {
+  private readonly devices: ReadonlyMap<number, MachineDevices>;
+  private readonly options: MachinesOptions;
+
+  constructor(options: MachinesOptions) {
+    this.options = options;
+    const { scenario, decisions, events, files, network, nowNs } = options;
+    this.devices = new Map(
+      [...machinesOf(scenario.world)].map(([node, def]) => {
+        const { name } = scenario.world.nodes[node] as NodeDef;
+        const devices = new MachineDevices({
+          node,
+          name,
+          def,
+          decisions,
+          events,
+          files: files[node] as FileSystem,
+          nowNs,
+          sendFrame: (from, frame) => network.sendFrame(from, frame),
+          schedule: (atNs, of, end) => {
+            options.schedule(atNs, of, { kind: 'block', life: options.livesOf(of), end });
+          },
+        });
+        return [node, devices];
+      }),
+    );
+  }
+
+  /** The devices of a node, or null for one that is no machine. */
+  of(node: number): MachineDevices | null {
+    return this.devices.get(node) ?? null;
+  }
+
+  /** A frame reaches a machine; false if it has no room for it. */
+  frameArrives(node: number, frame: Uint8Array, atNs: VirtualNs): boolean {
+    return this.known(node).frameArrives(frame, atNs);
+  }
+
+  /** The end of a request is due; false if it is of an earlier life. */
+  complete(node: number, life: number, end: BlockEnd, atNs: VirtualNs): boolean {
+    if (life !== this.options.livesOf(node)) return false;
+    this.known(node).complete(end, atNs);
+    return true;
+  }
+
+  /** A node's life has begun or ended. */
+  reset(node: number): void {
+    this.devices.get(node)?.reset();
+  }
+
+  /** In order of the nodes; nothing where there are no machines. */
+  capture(): { readonly machines?: readonly unknown[] } {
+    if (this.devices.size === 0) return {};
+    return { machines: [...this.devices.values()].map((each) => each.capture()) };
+  }
+
+  restore(state: readonly unknown[] = []): void {
+    [...this.devices.values()].forEach((each, place) => each.restore(state[place]));
+  }
+
+  private known(node: number): MachineDevices {
+    const devices = this.devices.get(node);
+    assert(devices !== undefined, 'the node is a machine');
+    return devices;
+  }
+}
