@@ -22,7 +22,8 @@ export function likelySource(difference: {
   if (left.kind === 'guest/trap') return 'stack depth: a trap came at another point';
   if (left.input === right.input && left.result !== right.result) return fromAnswer(left.kind);
   if (left.input !== right.input) {
-    if (BRINGS_BYTES.test(left.kind)) return fromAnswer(left.kind);
+    if (BRINGS_BYTES.test(left.kind) || COMPONENT_BRINGS.test(left.kind))
+      return fromAnswer(left.kind);
     return 'memory: what the guest computed differs (NaN bits, uninitialised memory, stack depth)';
   }
   if (left.atNs !== right.atNs) return 'clock: the same effect at another time';
@@ -32,6 +33,10 @@ export function likelySource(difference: {
 /** Calls of preview 1 whose logged input also digests the bytes that they brought to the guest. */
 const BRINGS_BYTES =
   /(^|\/)(random_get|fd_p?read|fd_readdir|(fd|path)_filestat_get|path_readlink|sock_recv(_from)?)$/;
+
+/** The like of them in WASI 0.2: the logged input also digests what they gave to the component. */
+const COMPONENT_BRINGS =
+  /^wasi:.*#(\[method\][a-z-]+\.)?((blocking-)?read|read-directory-entry|(stat|readlink|metadata-hash)(-at)?|receive|now|get-(environment|arguments|directories)|get-(insecure-)?random-(bytes|u64))$/;
 
 const UNSEEN =
   'memory: no effect differs, but the state does (NaN bits, uninitialised memory, host I/O)';
@@ -48,7 +53,7 @@ function fromDecision({ left, right }: Pair<Decision>): string {
 function fromAnswer(kind: string): string {
   if (/entropy|random/.test(kind)) return 'entropy: random bytes differ';
   if (/clock|time/.test(kind)) return 'clock: a clock was read and differs';
-  if (/environ|args|console|fd_|path_|sock_|file|read|write|prestat/.test(kind)) {
+  if (/environ|args|console|fd_|path_|sock_|file|read|receive|write|prestat/.test(kind)) {
     return 'host I/O: the same call gave another result';
   }
   return `unknown: ${kind} gave another result for the same inputs`;

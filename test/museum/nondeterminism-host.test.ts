@@ -320,4 +320,17 @@ describe('a source of nondeterminism outside a guest', () => {
     expect(difference?.source).toMatch(expected);
     expect(difference?.logGuest).toBe(0);
   });
+
+  it('CR-15, CR-28: what a component reads is in its log: a leak there is named', async () => {
+    const images = { store: await builtComponent('kv') };
+    const one = (text: string): Outcome => {
+      const file = [{ path: '/kv/kv.log', text }];
+      const builder = stops('leak').node({ name: 'one', guest: 'store', args: ['/kv', '3'], file });
+      return run(world(builder, images), 1);
+    };
+    const text = 'no record has a checksum such as this one'.repeat(8);
+    expect(compareRuns(one(text).result, one(text).result)).toBe(null);
+    const difference = compareRuns(one(text).result, one(text.toUpperCase()).result);
+    expect(difference?.source).toMatch(/^host I\/O: the same call gave another result/);
+  });
 });

@@ -4,7 +4,7 @@ import type { HostContext } from '../runtime/host-context.ts';
 import type { HostFunction, HostSet } from '../runtime/host-set.ts';
 import { BLOCKED, lowerImport } from './abi/function.ts';
 import { Transfer, type Realloc } from './abi/transfer.ts';
-import { countBytes, digestInputs, summarise } from './effect-digest.ts';
+import { countBytes, digestCall, summarise } from './effect-digest.ts';
 import type { BoundImport, BoundProgram } from './guest-program.ts';
 import type { CoreFunctionName } from './link/host-import.ts';
 import { WasiHost } from './wasi/wasi-host.ts';
@@ -55,7 +55,7 @@ export class ComponentHost implements HostSet {
       wasi.extraNs = 0;
       const value = row.run(wasi, values);
       if (value === BLOCKED) return value;
-      context.port.effect(kind, digestInputs(core, values), summarise(value));
+      context.port.effect(kind, digestCall(core, values, value), summarise(value));
       const moved = lowering.movesBytes ? countBytes(values) + countBytes([value]) : 0;
       context.charge(row.costNs + wasi.extraNs + bytesNs(moved) + wasi.files.takeDelayNs());
       return value;

@@ -2,14 +2,35 @@ import { digest32, mix32 } from '../../sim/index.ts';
 import type { CoreValue } from './abi/core-values.ts';
 
 /**
- * A 32-bit digest of a call's inputs for the event log: its flat arguments, and the content of the
- * strings and byte lists that they point to.
+ * A 32-bit digest of what a call moved, for the event log: its flat arguments, the content of the
+ * strings and byte lists that they point to, and that of what it gave back, so that two runs part
+ * at the call that read something else, and not where the guest shows it (CR-28).
  */
-export function digestInputs(core: readonly CoreValue[], values: readonly unknown[]): number {
+export function digestCall(
+  core: readonly CoreValue[],
+  values: readonly unknown[],
+  result: unknown,
+): number {
   let hash = 0x9e3779b9;
   for (const value of core) hash = feed(hash, value);
   for (const value of values) hash = feedContent(hash, value);
-  return mix32(hash) >>> 0;
+  return mix32(feedResult(hash, result)) >>> 0;
+}
+
+/** The content within a result: of lists, of what succeeded, and of a record's own fields. */
+function feedResult(hash: number, value: unknown): number {
+  if (typeof value === 'number' || typeof value === 'bigint') return feed(hash, value);
+  if (Array.isArray(value)) return value.reduce<number>(feedResult, hash);
+  if (typeof value !== 'object' || value === null || value instanceof Uint8Array) {
+    return feedContent(hash, value);
+  }
+  if ('ok' in value) return 'value' in value ? feedResult(hash, value.value) : hash;
+  return isRecord(value) ? Object.values(value).reduce<number>(feedResult, hash) : hash;
+}
+
+/** A record of the component's, as against what a handle stands for. */
+function isRecord(value: object): boolean {
+  return Object.getPrototypeOf(value) === Object.prototype && !('on' in value);
 }
 
 function feed(hash: number, value: CoreValue): number {
