@@ -40,6 +40,8 @@ export function machineArguments(options: MachineOptions, ram?: string): string[
     ...['-icount', `shift=${shift},sleep=off`],
     ...['-rtc', `base=${options.rtcBase ?? RTC_BASE},clock=vm`],
     ...['-bios', options.firmware ?? 'qboot.rom', ...bootArguments(options)],
+    // With ioeventfd a request would reach its device when the host's scheduler says so.
+    ...['-global', 'virtio-mmio.ioeventfd=off'],
     ...(backend.plugin === undefined ? [] : ['-plugin', backend.plugin]),
     ...['-device', `sim-control,fd=${CHANNEL_FD},seed=${options.seed},nics=${nics}`],
     ...['-chardev', 'null,id=sim-console-0', '-serial', 'chardev:sim-console-0'],
@@ -66,7 +68,7 @@ function bootArguments({ kernel, initrd, commandLine }: MachineOptions): string[
   return ['-kernel', kernel, '-append', commandLine, ...rest];
 }
 
-/** With ioeventfd a request would reach its device when the host's scheduler says so. */
+/** As for virtio-mmio above. */
 function busOptions(machine: MachineOptions['machine']): string {
   return machine === 'q35' ? ',ioeventfd=off' : '';
 }

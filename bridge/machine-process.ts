@@ -26,6 +26,7 @@ export class StderrTail {
 
 /** One QEMU process that this controller has to see to its end. */
 export interface MachineProcess {
+  readonly id: number;
   readonly stream: Duplex;
   readonly stderr: StderrTail;
   /** Resolves, once the process is gone, to why it ended: `exit code 1`, `signal SIGKILL`. */
@@ -56,6 +57,7 @@ export async function startProcess(
   await started(child);
   const stream = child.stdio[CHANNEL_FD] as Duplex;
   return {
+    id: child.pid ?? 0,
     stream,
     stderr,
     ended,
@@ -74,6 +76,7 @@ export function adoptProcess(pid: number, stream: Duplex, stderr: StderrTail): M
     });
   });
   return {
+    id: pid,
     stream,
     stderr,
     ended,

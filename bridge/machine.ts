@@ -119,6 +119,11 @@ export class Machine {
     return this.timeNs;
   }
 
+  /** Number of the machine's process, for a debugger or a look at its memory. */
+  get processId(): number {
+    return this.process.id;
+  }
+
   /** Instructions executed since the start, by all CPUs. */
   get instructions(): number {
     return this.instructionCount;

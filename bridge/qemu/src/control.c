@@ -118,6 +118,8 @@ static void realize(DeviceState *device, Error **errp)
     /* The controller's own death ends the machine even where the socket has another holder. */
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     control.active = true;
+    sim_platform_activate();
+    sim_console_register();
     sim_vcpu_init();
     sim_events_init();
     sim_entropy_init(self->seed);

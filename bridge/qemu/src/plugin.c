@@ -15,12 +15,14 @@
 #include "qemu/main-loop.h"
 #include "qemu/qemu-plugin.h"
 #include "qemu/rcu.h"
+#include "qemu/timer.h"
 #include "system/accel-ops.h"
 #include "system/cpu-timers.h"
 #include "system/cpus.h"
 #include "tcg/startup.h"
 #include "accel/tcg/tcg-accel-ops.h"
 #include "exec/cpu-common.h"
+#include "got.h"
 #include "sim.h"
 
 #define PAGE_BYTES 4096ul
@@ -81,31 +83,13 @@ static void create_vcpu_thread(CPUState *cpu)
     cpu->created = true;
 }
 
-/*
- * A kick brings the instruction count up to date first: what the main thread does next (a bottom
- * half that the guest has just scheduled) reads the time of the guest's own instruction.
- */
 static void kick_vcpu_thread(CPUState *ignored)
 {
-    CPUState *cpu;
-
-    if (!sim_active()) {
+    if (sim_active()) {
+        sim_kick();
+    } else {
         original_kick(ignored);
-        return;
     }
-    if (current_cpu && current_cpu->running && current_cpu->neg.can_do_io) {
-        icount_update(current_cpu);
-    }
-    CPU_FOREACH(cpu) {
-        cpu_exit(cpu);
-    }
-    sim_wake();
-}
-
-/* Idle vCPUs are no reason for the main thread to move the clock: the loop alone does. */
-static bool never_idle(CPUState *cpu)
-{
-    return !sim_active();
 }
 
 static void ops_init(AccelOpsClass *ops)
@@ -114,10 +98,14 @@ static void ops_init(AccelOpsClass *ops)
     original_kick = ops->kick_vcpu_thread;
     ops->create_vcpu_thread = create_vcpu_thread;
     ops->kick_vcpu_thread = kick_vcpu_thread;
-    ops->cpu_thread_is_idle = never_idle;
 }
 
 /* ---- functions without a method ---- */
+
+void sim_platform_activate(void)
+{
+    /* Loading the plugin has done all of it. */
+}
 
 /* mov rax, target; jmp rax */
 static bool redirect(void *function, void *target)
@@ -142,6 +130,31 @@ static int getrandom_hook(void *data, size_t length, Error **errp)
     return sim_getrandom(data, length, errp);
 }
 
+/*
+ * The main thread moves the clock when all vCPUs are idle, which they also are while a reset keeps
+ * them stopped. Here the loop alone moves it.
+ */
+static void start_warp_timer_hook(void)
+{
+}
+
+/*
+ * get_clock_realtime() is inlined; what it calls is not. On a vCPU's thread the TLB alone looks at
+ * this clock (docs/machines.md, sources of entropy).
+ */
+static int gettimeofday_hook(struct timeval *time, void *zone)
+{
+    int64_t now;
+
+    if (!sim_active() || !current_cpu) {
+        return gettimeofday(time, NULL);
+    }
+    now = sim_tlb_clock();
+    time->tv_sec = now / NANOSECONDS_PER_SECOND;
+    time->tv_usec = now % NANOSECONDS_PER_SECOND / SCALE_US;
+    return 0;
+}
+
 QEMU_PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc,
                                            char **argv)
 {
@@ -150,11 +163,15 @@ QEMU_PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_
     original_ops_init = ops->ops_init;
     ops->ops_init = ops_init;
     sim_entropy_seed(0);
-    sim_console_register();
     sim_control_register();
     sim_block_register();
-    if (!redirect(qemu_guest_getrandom, getrandom_hook)) {
+    if (!redirect(qemu_guest_getrandom, getrandom_hook) ||
+        !redirect(icount_start_warp_timer, start_warp_timer_hook)) {
         fprintf(stderr, "sim: the host forbids changing a page of code: %s\n", strerror(errno));
+        return -1;
+    }
+    if (!sim_replace_import("gettimeofday", gettimeofday_hook)) {
+        fprintf(stderr, "sim: QEMU does not look at the clock as expected\n");
         return -1;
     }
     return 0;

@@ -32,6 +32,10 @@ void sim_park(uint32_t reason);
 /* Keeps all CPUs still until this time: the machine is off. */
 void sim_hold(int64_t until_ns);
 G_NORETURN void sim_vcpu_loop(void);
+/* All vCPUs to the next instruction boundary, with the count up to date. Any thread. */
+void sim_kick(void);
+/* Stands in for the host's clock where the TLB's size is decided. */
+int64_t sim_tlb_clock(void);
 /* In a forked child: a fresh thread that goes on where the parent's loop was parked. */
 void sim_vcpu_restart(void);
 void sim_vcpu_status(SimStatus *status);
@@ -116,5 +120,9 @@ bool sim_active(void);
 bool sim_is_off(void);
 void sim_power_cycle(int64_t off_until_ns, bool clear_ram);
 void sim_control_register(void);
+
+/* ---- plugin.c or intree.c ---- */
+/* Simulation mode begins: hooks that are not in place yet are put there. */
+void sim_platform_activate(void);
 
 #endif

@@ -42,11 +42,12 @@ static struct {
     uint64_t warps;
 } loop = { .parked = true };
 
-/* What a saved machine needs: where round robin stands, and until when the machine is off. */
+/* What a saved machine needs besides what QEMU saves. */
 static struct SliceState {
-    uint32_t cpu_index;
-    uint64_t left;
+    uint32_t cpu_index;     /* whose turn it is */
+    uint64_t left;          /* instructions left of that turn */
     int64_t hold_until_ns;
+    int64_t tlb_looks;
 } slice = { .left = SLICE_INSTRUCTIONS };
 
 int64_t sim_now(void)
@@ -79,6 +80,37 @@ void sim_resume(int64_t until_ns)
 void sim_hold(int64_t until_ns)
 {
     slice.hold_until_ns = until_ns;
+}
+
+/*
+ * A kick brings the instruction count up to date first: what the main thread does next (a bottom
+ * half that the guest has just scheduled) reads the time of the guest's own instruction.
+ */
+void sim_kick(void)
+{
+    CPUState *cpu;
+
+    if (current_cpu && current_cpu->running && current_cpu->neg.can_do_io) {
+        icount_update(current_cpu);
+    }
+    CPU_FOREACH(cpu) {
+        cpu_exit(cpu);
+    }
+    sim_wake();
+}
+
+/*
+ * QEMU sizes a vCPU's TLB by how full it was in the last 100 ms of the host, and the TLB's size
+ * decides when page table entries are read again: guests that clear accessed bits without a flush
+ * would see the host's speed. Here each look at that clock takes a millisecond.
+ */
+int64_t sim_tlb_clock(void)
+{
+    if (!sim_active() || !current_cpu) {
+        return get_clock_realtime();
+    }
+    slice.tlb_looks++;
+    return slice.tlb_looks * SCALE_MS;
 }
 
 void sim_vcpu_status(SimStatus *status)
@@ -311,6 +343,7 @@ static const VMStateDescription vmstate_vcpu = {
         VMSTATE_UINT32(cpu_index, struct SliceState),
         VMSTATE_UINT64(left, struct SliceState),
         VMSTATE_INT64(hold_until_ns, struct SliceState),
+        VMSTATE_INT64(tlb_looks, struct SliceState),
         VMSTATE_END_OF_LIST()
     },
 };

@@ -1,0 +1,177 @@
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
+import { homedir, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Machine, findBackend, setUpPlugin } from '../../bridge/index.ts';
+import type { MachineBackend, MachineOptions } from '../../bridge/index.ts';
+
+/** Modules of Debian's cloud kernel that the machines of tests use, in the order of loading. */
+const MODULES = [
+  'drivers/virtio/virtio_ring',
+  'drivers/virtio/virtio',
+  'drivers/virtio/virtio_mmio',
+  'drivers/virtio/virtio_pci_legacy_dev',
+  'drivers/virtio/virtio_pci_modern_dev',
+  'drivers/virtio/virtio_pci',
+  'drivers/block/virtio_blk',
+  'net/core/failover',
+  'drivers/net/net_failover',
+  'drivers/net/virtio_net',
+];
+
+const cache = join(
+  process.env['ATHANOR_CACHE'] ??
+    join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'athanor'),
+  'machines',
+);
+
+/** The backend of this computer; made if there is none. */
+export async function testBackend(): Promise<MachineBackend> {
+  try {
+    return await findBackend(cache);
+  } catch {
+    return setUpPlugin({ cacheFolder: cache, say: () => undefined });
+  }
+}
+
+/** Debian's cloud kernel, unpacked; downloaded once. */
+function kernelFolder(): string {
+  const folder = join(cache, 'test-kernel');
+  if (existsSync(folder)) return folder;
+  mkdirSync(cache, { recursive: true });
+  const draft = mkdtempSync(join(cache, 'kernel-'));
+  const options = { cwd: draft, encoding: 'utf8' } as const;
+  const depends = execFileSync('apt-cache', ['depends', 'linux-image-cloud-amd64'], options);
+  const name = /Depends: (linux-image-\S+)/.exec(depends)?.[1] ?? '';
+  execFileSync('apt-get', ['-o', 'APT::Sandbox::User=', 'download', name], options);
+  const file = readdirSync(draft).find((each) => each.endsWith('.deb')) ?? '';
+  execFileSync('dpkg-deb', ['-x', file, '.'], options);
+  rmSync(join(draft, file));
+  renameSync(draft, folder);
+  return folder;
+}
+
+/** Kernel and initial file system of the machines in tests. */
+export function testImage(): { readonly kernel: string; readonly initrd: string } {
+  const folder = kernelFolder();
+  const source = new URL('./machine-init.c', import.meta.url).pathname;
+  const key = createHash('sha256').update(readFileSync(source)).update(MODULES.join());
+  const initrd = join(cache, `test-initrd-${key.digest('hex').slice(0, 16)}.cpio`);
+  const boot = join(folder, 'boot');
+  const name = readdirSync(boot).find((each) => each.startsWith('vmlinuz-')) ?? '';
+  const kernel = join(boot, name);
+  if (!existsSync(initrd)) makeInitrd(source, folder, name.slice('vmlinuz-'.length), initrd);
+  return { kernel, initrd };
+}
+
+function makeInitrd(source: string, folder: string, release: string, path: string): void {
+  const draft = mkdtempSync(join(tmpdir(), 'athanor-initrd-'));
+  try {
+    for (const name of ['modules', 'proc', 'dev']) mkdirSync(join(draft, name));
+    execFileSync('gcc', ['-O2', '-static', '-o', join(draft, 'init'), source]);
+    MODULES.forEach((module, index) => {
+      const from = join(folder, 'lib/modules', release, 'kernel', `${module}.ko`);
+      const number = String(index).padStart(2, '0');
+      copyFileSync(from, join(draft, 'modules', `${number}.ko`));
+    });
+    const script = `find . -print0 | sort -z | cpio -0 -o -H newc --quiet --reproducible > '${path}'`;
+    execFileSync('sh', ['-c', script], { cwd: draft });
+  } finally {
+    rmSync(draft, { recursive: true, force: true });
+  }
+}
+
+/** Options of a machine with a card and a disk; `changes` replace what is given. */
+export async function testOptions(changes: Partial<MachineOptions> = {}): Promise<MachineOptions> {
+  return {
+    backend: await testBackend(),
+    machine: 'microvm',
+    cpus: 1,
+    memoryMiB: 128,
+    ...testImage(),
+    commandLine: 'console=ttyS0 quiet panic=-1 reboot=t rdinit=/init work',
+    nics: [{ mac: '52:54:00:00:00:01' }],
+    disks: [{ sectors: 2048 }],
+    shift: 0,
+    seed: 42,
+    ...changes,
+  };
+}
+
+/** Latencies of the world around the machine, a function of what happened alone. */
+const NETWORK_NS = 150_000;
+const DISK_NS = 70_000;
+const SECTOR_BYTES = 512;
+
+/**
+ * A world around one machine: echoes each frame, keeps the disk. What it does depends on nothing
+ * but the machine's own events.
+ */
+export class TestWorld {
+  readonly machine: Machine;
+  private readonly disk: Map<number, Buffer>;
+  private readonly digest: string[];
+  console: string;
+  events: number;
+
+  constructor(machine: Machine, before?: TestWorld) {
+    this.machine = machine;
+    this.disk = new Map(before?.disk);
+    this.digest = [...(before?.digest ?? [])];
+    this.console = before?.console ?? '';
+    this.events = before?.events ?? 0;
+  }
+
+  async fork(): Promise<TestWorld> {
+    return new TestWorld(await this.machine.fork(), this);
+  }
+
+  /** Runs to `untilNs` in steps that `step` gives (the length of the next one). */
+  async run(untilNs: number, step: () => number = () => untilNs): Promise<void> {
+    while (this.machine.nowNs < untilNs) {
+      const limit = Math.min(untilNs, this.machine.nowNs + step());
+      const stop = await this.machine.run(limit, ['frame', 'block']);
+      for (const event of stop.events) this.take(event);
+      if (stop.reason === 'off') return;
+    }
+  }
+
+  /** All that can be told of what happened, and of where the machine stands. */
+  async summary(): Promise<{ readonly state: string; readonly events: string }> {
+    const { ram, devices } = await this.machine.hash();
+    const state = `${ram}.${devices}.${this.machine.nowNs}.${this.machine.instructions}`;
+    const events = createHash('sha256').update(this.digest.join('\n')).digest('hex');
+    return { state, events };
+  }
+
+  private take(event: import('../../bridge/index.ts').MachineEvent): void {
+    this.events++;
+    this.digest.push(describeEvent(event));
+    if (event.kind === 'console') this.console += event.bytes.toString('latin1');
+    if (event.kind === 'frame') {
+      const delay = NETWORK_NS + (event.bytes[14] ?? 0) * 977;
+      this.machine.deliverFrame(event.port, event.atNs + delay, event.bytes);
+    }
+    if (event.kind !== 'block') return;
+    const { id, sector, byteCount, operation, data, atNs } = event;
+    for (let at = 0; at < byteCount; at += SECTOR_BYTES) {
+      if (operation === 'write') {
+        this.disk.set(sector + at / SECTOR_BYTES, data.subarray(at, at + SECTOR_BYTES));
+      }
+    }
+    const empty = Buffer.alloc(SECTOR_BYTES);
+    const sectors = Array.from({ length: byteCount / SECTOR_BYTES }, (_, index) => {
+      return this.disk.get(sector + index) ?? empty;
+    });
+    const read = operation === 'read' ? Buffer.concat(sectors) : undefined;
+    this.machine.completeBlock(id, atNs + DISK_NS + (sector % 13) * 1009, 'ok', read);
+  }
+}
+
+function describeEvent(event: import('../../bridge/index.ts').MachineEvent): string {
+  return JSON.stringify(event, (_key, value: unknown) => {
+    return Buffer.isBuffer(value) ? value.toString('hex') : value;
+  });
+}
