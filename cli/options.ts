@@ -355,6 +355,12 @@ export const COMMANDS = {
       "sim bisect failed.athanor --git v1..main --build 'make server.wasm'",
     ],
   },
+  report: {
+    summary: 'write a run as one HTML file to look at',
+    arguments: [BUNDLE],
+    options: { out: { kind: 'path', value: 'file', help: 'where it goes (beside the bundle)' } },
+    examples: ['sim report .athanor/runs/raft-seed1-0123abcd.athanor --out run.html'],
+  },
   inspect: {
     summary: 'look into a bundle, a trace or a scenario',
     arguments: [

@@ -36,6 +36,7 @@ const LOADERS: { readonly [Name in CommandName]: () => Promise<{ readonly run: R
   shrink: () => import('./commands/shrink.ts'),
   triage: () => import('./commands/triage.ts'),
   bisect: () => import('./commands/bisect.ts'),
+  report: () => import('./commands/report.ts'),
   inspect: () => import('./commands/inspect.ts'),
   'world check': () => import('./commands/world-check.ts'),
   'world serve': () => import('./commands/world-serve.ts'),

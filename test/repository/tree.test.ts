@@ -17,9 +17,10 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   bridge: ['sim'],
   scenarios: ['sim'],
   guests: ['sim'],
-  cli: ['sim', 'wasm', 'bridge', 'scenarios', 'guests'],
-  bench: ['sim', 'wasm', 'bridge', 'scenarios', 'guests', 'cli'],
-  test: ['sim', 'wasm', 'bridge', 'scenarios', 'guests', 'cli', 'bench'],
+  report: ['sim'],
+  cli: ['sim', 'wasm', 'bridge', 'scenarios', 'guests', 'report'],
+  bench: ['sim', 'wasm', 'bridge', 'scenarios', 'guests', 'report', 'cli'],
+  test: ['sim', 'wasm', 'bridge', 'scenarios', 'guests', 'report', 'cli', 'bench'],
 };
 
 function imports(path: string): string[] {

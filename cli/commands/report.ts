@@ -1,0 +1,87 @@
+import { relative } from 'node:path';
+import { reportHtml, type ReportSource } from '../../report/index.ts';
+import { packageRoot } from '../../scenarios/index.ts';
+import {
+  decodeDecisions,
+  decodeEvents,
+  LOG_DECISIONS,
+  LOG_EVENTS,
+  readLog,
+  SimError,
+} from '../../sim/index.ts';
+import { writeAtomically } from '../atomic-write.ts';
+import type { Bundle } from '../bundle.ts';
+import { readRun } from '../bundle-input.ts';
+import type { Context } from '../context.ts';
+import { makeEngine } from '../engine.ts';
+import { shellQuote } from '../host.ts';
+import type { OptionsOf } from '../options.ts';
+import { runToEnd } from '../record.ts';
+import { ConsoleCollector, mergeTimeline } from '../timeline.ts';
+
+/** `sim report`: a run as one HTML file that a person can look at (FB-63). */
+export function run(
+  args: readonly string[],
+  options: OptionsOf<'report'>,
+  context: Context,
+): number {
+  const text = args[0] ?? '';
+  const bundle = readRun(text, context);
+  const html = reportHtml(sourceOf(bundle, text, context), packageRoot());
+  const path = context.path(options.out ?? `${text.replace(/\.athanor$/, '')}.html`);
+  writeAtomically(path, new TextEncoder().encode(html));
+  const near = relative(context.host.cwd, path);
+  const shown = near.startsWith('..') ? path : near;
+  context.output.record({ type: 'report', path: shown, bytes: html.length });
+  context.output.say(`report: ${shown}`);
+  return 0;
+}
+
+function sourceOf(bundle: Bundle, text: string, context: Context): ReportSource {
+  const { manifest, scenario, schedule, events, plan } = bundle;
+  const { outcome, engine, seed, ids } = manifest;
+  const { rows, missing } = replayForRows(bundle, context);
+  return {
+    title: scenario.name,
+    bundle: text,
+    seed,
+    verdict: outcome.verdict,
+    reason: outcome.reason,
+    endNs: outcome.endNs,
+    engine: `${engine.name} ${engine.version}`,
+    scenarioId: ids.scenario,
+    replay: `sim replay ${shellQuote(text)}`,
+    nodes: scenario.world.nodes.map(({ name }) => name),
+    properties: outcome.properties,
+    rows,
+    missing,
+    plan: plan === null ? null : (JSON.parse(plan) as unknown),
+    decisions: decodeDecisions(readLog(schedule, LOG_DECISIONS)),
+    events: decodeEvents(readLog(events, LOG_EVENTS)),
+  };
+}
+
+/** A bundle holds what was decided and done, but no console lines: a replay tells them. */
+function replayForRows(
+  { scenario, images, schedule, events, manifest }: Bundle,
+  context: Context,
+): Pick<ReportSource, 'rows' | 'missing'> {
+  const collector = new ConsoleCollector();
+  const broken = manifest.outcome.verdict === 'error';
+  try {
+    const record = runToEnd({
+      scenario,
+      images,
+      engine: makeEngine(context.artifactDir),
+      ...(broken ? {} : { replay: { schedule, events } }),
+      onConsole: collector.piece,
+    });
+    collector.close();
+    return { rows: mergeTimeline(collector.rows, record.notes), missing: null };
+  } catch (error) {
+    if (!(error instanceof SimError)) throw error;
+    const missing = `no console lines: the run could not be repeated here (${error.message})`;
+    context.output.warn(missing);
+    return { rows: [], missing };
+  }
+}

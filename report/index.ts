@@ -1,0 +1,3 @@
+/** Reports of runs for people. Other folders import from here. */
+export { REPORT_ITEMS_MAX, type ReportRow, type ReportSource } from './report-data.ts';
+export { reportHtml } from './report-html.ts';
