@@ -34,3 +34,5 @@ export {
   MEMORY_BYTE_COUNT_MAX,
   MEMORY_BYTE_COUNT_MIN,
 } from './image/spec.ts';
+export { BaseImage } from './image/base-image.ts';
+export { ownInitrd, ownKernel, type OwnFile } from './image/own-image.ts';

@@ -18,10 +18,17 @@ export interface StockQemu {
   dispose(): Promise<void>;
 }
 
-/** Starts QEMU with `args`, and a monitor; comes back when the monitor's socket is there. */
-export async function startStockQemu(args: readonly string[]): Promise<StockQemu> {
+/**
+ * Starts QEMU with `args`, and a monitor; comes back when the monitor's socket is there. `prepare`
+ * puts files into its folder first, where relative paths start.
+ */
+export async function startStockQemu(
+  args: readonly string[],
+  prepare: (folder: string) => void = () => undefined,
+): Promise<StockQemu> {
   const folder = mkdtempSync(join(tmpdir(), 'athanor-qemu-'));
   const monitor = join(folder, 'monitor');
+  prepare(folder);
   const all = ['-nodefaults', '-no-user-config', '-display', 'none', ...args];
   const child = spawn(
     'qemu-system-x86_64',
