@@ -48,12 +48,17 @@ export function machineArguments(options: MachineOptions, ram?: string): string[
     ...['-chardev', 'null,id=sim-console-1'],
     ...['-device', `isa-debugcon,iobase=${TEXT_PORT},chardev=sim-console-1`],
   ];
+  // A card that announces itself after a restore would part the restored machine from the saved one.
   options.nics.forEach(({ mac }, port) => {
     const name = deviceName(machine, 'net');
-    argv.push('-device', `${name},netdev=sim${port},mac=${mac}${busOptions(machine)}`);
+    argv.push(
+      '-device',
+      `${name},netdev=sim${port},mac=${mac},guest_announce=off${busOptions(machine)}`,
+    );
   });
   options.disks.forEach(({ sectors, readOnly }, index) => {
-    const flags = `read-only=${readOnly === true ? 'on' : 'off'}${busOptions(machine)}`;
+    // Our own device has no ioeventfd on any bus.
+    const flags = `read-only=${readOnly === true ? 'on' : 'off'}`;
     argv.push(
       '-device',
       `${deviceName(machine, 'blk-sim')},index=${index},sectors=${sectors},${flags}`,

@@ -7,6 +7,7 @@ import { WIRE_VERSION } from '../channel/wire.ts';
 import type { MachineBackend } from '../machine-options.ts';
 import type { BackendKind } from './backend-kind.ts';
 import { fetchQemuSource } from './debian-source.ts';
+import { buildPatched } from './patched.ts';
 import { buildPlugin } from './plugin.ts';
 import { PACKAGED_QEMU, inspectQemu } from './qemu-binary.ts';
 import type { QemuBinary } from './qemu-binary.ts';
@@ -15,6 +16,8 @@ import { selfTest } from './self-test.ts';
 /** The adapter relies on structures as QEMU 10.0 lays them out. */
 const SUPPORTED_VERSION = /^10\.0\.\d+$/;
 const RECORD_SCHEMA = 1;
+/** Firmware comes from Debian's packages, which hold no code of the host's. */
+const PACKAGED_FIRMWARE = ['/usr/share/qemu', '/usr/share/seabios'];
 
 export interface SetupOptions {
   /** Where sources and builds are kept. */
@@ -46,35 +49,51 @@ export async function setUpPlugin(options: SetupOptions): Promise<MachineBackend
   if (!SUPPORTED_VERSION.test(qemu.version)) throw unsupported(qemu.version);
   const source = await fetchQemuSource(options.cacheFolder, options.say);
   const plugin = await buildPlugin(source, options.cacheFolder, options.say);
-  const backend: MachineBackend = {
-    kind: 'plugin',
-    binary: qemu.path,
-    plugin: plugin.path,
-    firmwareFolders: [],
-    identity: identityOf('plugin', qemu, [plugin.sourcesDigest, source.digest]),
-  };
-  options.say('proving that the adapter and QEMU belong together');
-  await selfTest(backend, options.cacheFolder);
-  writeRecord(options.cacheFolder, {
-    schema_version: RECORD_SCHEMA,
-    backend,
-    buildId: qemu.buildId,
-    version: qemu.version,
-  });
+  const identity = identityOf('plugin', qemu, [plugin.sourcesDigest, source.digest]);
+  const parts = { kind: 'plugin', binary: qemu.path, plugin: plugin.path, identity } as const;
+  return prove({ ...parts, firmwareFolders: [] }, qemu, options);
+}
+
+/**
+ * Builds QEMU with the adapter inside and proves that it works. Errors: those of
+ * `fetchQemuSource`, `buildPatched`, `inspectQemu`; `backend/self-test`.
+ */
+export async function setUpPatched(options: SetupOptions): Promise<MachineBackend> {
+  const source = await fetchQemuSource(options.cacheFolder, options.say);
+  const built = await buildPatched(source, options.cacheFolder, options.say);
+  const qemu = await inspectQemu(built.path);
+  const identity = identityOf('patched', qemu, [built.seriesDigest, source.digest]);
+  const parts = { kind: 'patched', binary: qemu.path, identity } as const;
+  return prove({ ...parts, firmwareFolders: PACKAGED_FIRMWARE }, qemu, options);
+}
+
+async function prove(
+  backend: MachineBackend,
+  qemu: QemuBinary,
+  { cacheFolder, say }: SetupOptions,
+): Promise<MachineBackend> {
+  say('proving that the adapter and QEMU belong together');
+  await selfTest(backend, cacheFolder);
+  const { buildId, version } = qemu;
+  writeRecord(cacheFolder, { schema_version: RECORD_SCHEMA, backend, buildId, version });
   return backend;
 }
 
 /**
- * The backend that `sim vm setup` made. Errors: `backend/missing` if there is none,
- * `backend/identity` if QEMU or the adapter changed since.
+ * The backend that `sim vm setup` made: the one of `kind`, else patched before plugin. Errors:
+ * `backend/missing` if there is none, `backend/identity` if QEMU or the adapter changed since.
  */
-export async function findBackend(cacheFolder: string): Promise<MachineBackend> {
-  const path = recordPath(cacheFolder, 'plugin');
-  if (!existsSync(path)) {
+export async function findBackend(
+  cacheFolder: string,
+  kind?: MachineBackend['kind'],
+): Promise<MachineBackend> {
+  const kinds = kind === undefined ? (['patched', 'plugin'] as const) : [kind];
+  const path = kinds.map((each) => recordPath(cacheFolder, each)).find((each) => existsSync(each));
+  if (path === undefined) {
     throw new SimError({
       code: 'backend/missing',
-      message: 'machines are not set up on this computer',
-      remedy: 'run `sim vm setup`',
+      message: `machines are not set up on this computer${kind === undefined ? '' : ` for the backend ${kind}`}`,
+      remedy: `run \`sim vm setup${kind === undefined ? '' : ` --backend ${kind}`}\``,
     });
   }
   const record = JSON.parse(readFileSync(path, 'utf8')) as BackendRecord;

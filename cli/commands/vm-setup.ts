@@ -3,9 +3,10 @@ import {
   installPackages,
   missingPackages,
   neededPackages,
+  setUpPatched,
   setUpPlugin,
 } from '../../bridge/index.ts';
-import type { BackendKind } from '../../bridge/index.ts';
+import { SimError } from '../../sim/index.ts';
 import { cacheFolder } from '../cache-folder.ts';
 import type { Context } from '../context.ts';
 import type { OptionsOf } from '../options.ts';
@@ -25,7 +26,8 @@ export async function run(
   const { kind, why } = choose(context.backend);
   await installPackages(await missingPackages(neededPackages(kind)), folder, say);
   const qemu = options.qemu === undefined ? {} : { qemu: context.path(options.qemu) };
-  const backend = await setUpPlugin({ cacheFolder: folder, say, ...qemu });
+  const setUp = kind === 'patched' ? setUpPatched : setUpPlugin;
+  const backend = await setUp({ cacheFolder: folder, say, ...qemu });
   const { binary, identity } = backend;
   output.record({ type: 'machines', backend: backend.kind, why, binary, identity });
   output.say(`machines run on the backend ${backend.kind}: ${why}`);
@@ -33,8 +35,15 @@ export async function run(
   return 0;
 }
 
-function choose(asked: string): { readonly kind: BackendKind; readonly why: string } {
-  if (asked === 'plugin') return { kind: 'plugin', why: 'asked for' };
+function choose(asked: string): { readonly kind: 'plugin' | 'patched'; readonly why: string } {
+  if (asked === 'plugin' || asked === 'patched') return { kind: asked, why: 'asked for' };
+  if (asked === 'stock') {
+    throw new SimError({
+      code: 'backend/stock',
+      message: 'a stock QEMU without the adapter has no exact stops, forks or decided effects',
+      remedy: 'use --backend plugin: it is the same stock QEMU, which loads the adapter',
+    });
+  }
   return { kind: 'plugin', why: 'it needs no build of QEMU' };
 }
 

@@ -4,8 +4,8 @@ import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, renameSy
 import { readFileSync, rmSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Machine, findBackend, setUpPlugin } from '../../bridge/index.ts';
-import type { MachineBackend, MachineOptions } from '../../bridge/index.ts';
+import { findBackend, setUpPlugin } from '../../bridge/index.ts';
+import type { Machine, MachineBackend, MachineEvent, MachineOptions } from '../../bridge/index.ts';
 
 /** Modules of Debian's cloud kernel that the machines of tests use, in the order of loading. */
 const MODULES = [
@@ -138,6 +138,16 @@ export class TestWorld {
     }
   }
 
+  /** Runs until a block request waits for its end. */
+  async runToRequest(limitNs: number): Promise<void> {
+    while (this.machine.nowNs < limitNs) {
+      const { events } = await this.machine.run(limitNs, ['frame', 'block']);
+      for (const event of events) this.take(event);
+      if (events.some(({ kind }) => kind === 'block')) return;
+    }
+    throw new Error('the guest asked nothing of its disk');
+  }
+
   /** All that can be told of what happened, and of where the machine stands. */
   async summary(): Promise<{ readonly state: string; readonly events: string }> {
     const { ram, devices } = await this.machine.hash();
@@ -146,7 +156,7 @@ export class TestWorld {
     return { state, events };
   }
 
-  private take(event: import('../../bridge/index.ts').MachineEvent): void {
+  private take(event: MachineEvent): void {
     this.events++;
     this.digest.push(describeEvent(event));
     if (event.kind === 'console') this.console += event.bytes.toString('latin1');
@@ -170,7 +180,7 @@ export class TestWorld {
   }
 }
 
-function describeEvent(event: import('../../bridge/index.ts').MachineEvent): string {
+function describeEvent(event: MachineEvent): string {
   return JSON.stringify(event, (_key, value: unknown) => {
     return Buffer.isBuffer(value) ? value.toString('hex') : value;
   });

@@ -18,6 +18,7 @@
 #include "exec/ramlist.h"
 #include "hw/boards.h"
 #include "io/channel-buffer.h"
+#include "migration/global_state.h"
 #include "migration/misc.h"
 #include "migration/qemu-file.h"
 #include "migration/savevm.h"
@@ -53,6 +54,8 @@ GByteArray *sim_device_state(void)
     int64_t ticks_offset = timers_state.cpu_ticks_offset;
     int64_t clock_offset = timers_state.cpu_clock_offset;
 
+    /* A machine that is saved while it is parked counts as running; without this it counts as "". */
+    global_state_store_running();
     timers_state.cpu_ticks_offset = 0;
     timers_state.cpu_clock_offset = 0;
     qemu_save_device_state(file);
