@@ -66,6 +66,7 @@ export default tseslint.config(
       'node_modules',
       '.athanor',
       'guests/built',
+      'scenarios/spec/globals.d.ts',
       '*.config.ts',
       '**/*.js',
       '**/*.mjs',

@@ -150,6 +150,7 @@ export const COMMANDS = {
       leaf: { kind: 'integer', value: 'n', help: 'run this leaf of a test only' },
       shard: { kind: 'text', value: 'i/n', help: 'run the i-th of n parts of the leaves' },
       junit: { kind: 'path', value: 'file', help: 'write the results as JUnit XML' },
+      noTypes: { kind: 'flag', help: 'run the spec without checking its types' },
     },
     examples: ['sim test checkout.sim.ts', 'sim test checkout.sim.ts --test pays --leaf 3'],
   },

@@ -186,7 +186,7 @@ function values(command: Command, table: Readonly<Record<string, OptionSpec>>): 
   const given = command.opts<Record<string, unknown>>();
   return Object.fromEntries(
     Object.entries(table).map(([key, spec]) => {
-      if (spec.kind === 'flag') return [key, given[key] === true];
+      if (spec.kind === 'flag') return [key, isGiven(given, key)];
       if (spec.repeat === true) return [key, given[key] ?? []];
       return [key, given[key]];
     }),
@@ -201,4 +201,11 @@ function errorFormat(program: Command): 'text' | 'json' {
 
 function capital(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+/** Commander calls `--no-types` an option `types` that is true until it stands. */
+function isGiven(given: Readonly<Record<string, unknown>>, key: string): boolean {
+  const negated = /^no([A-Z])(.*)$/.exec(key);
+  if (negated === null) return given[key] === true;
+  return given[`${(negated[1] ?? '').toLowerCase()}${negated[2] ?? ''}`] === false;
 }

@@ -21,15 +21,24 @@ export interface Suite {
   readonly files: LocalFiles;
 }
 
-/** Plans the spec of that path, then loads its code into a realm (FB-14). */
-export async function openSuite(path: string, context: Context): Promise<Suite> {
-  const { makePlan, modelImage } = await openSpecs();
+/**
+ * Plans the spec of that path, checks its types unless told not to, then loads its code into a realm
+ * (FB-14).
+ */
+export async function openSuite(
+  path: string,
+  { types }: { readonly types: boolean },
+  context: Context,
+): Promise<Suite> {
+  const { checkTypes, makePlan, modelImage } = await openSpecs();
   const model = await readSpec(path, context);
+  const folder = dirname(context.path(path));
+  if (types) checkTypes(model, folder);
   const plan = makePlan(model, context.globals.seed ?? null);
   const image = modelImage(model);
   const models = new ModelEngine();
   const declared = models.declarations(models.load(image.digest, image.bytes));
-  const files = new LocalFiles(dirname(context.path(path)));
+  const files = new LocalFiles(folder);
   return { model, plan, image, declared, models, files };
 }
 

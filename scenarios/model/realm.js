@@ -232,12 +232,15 @@
     waitAll: (...branches) => Promise.all(branches.map(branchOf)),
     waitFirst: (...branches) => Promise.race(branches.map(branchOf)),
     waitN: (count, ...branches) => {
+      if (!Number.isInteger(count) || count < 1 || count > branches.length) {
+        throw new TypeError(`waitN() cannot wait for ${count} of ${branches.length} branches`);
+      }
       return new Promise((resolve, reject) => {
         const done = [];
         let failed = 0;
         branches.forEach((branch) => {
           Promise.resolve(branchOf(branch)).then(
-            (value) => done.push(value) === count && resolve(done),
+            (value) => done.push(value) === count && resolve(done.slice()),
             (error) => ++failed > branches.length - count && reject(error),
           );
         });

@@ -2,6 +2,7 @@
  * Specs of suites, read without running them. Apart from the scenarios' index, because it loads the
  * compiler that parses them.
  */
+export { checkTypes } from './check-types.ts';
 export { loadSpec, type ReadSpecFile } from './load-spec.ts';
 export { makePlan } from './make-plan.ts';
 export { SPEC_MODULE } from './spec-module.ts';

@@ -43,6 +43,7 @@ async function runSuite(
     '1',
     '--format',
     'jsonl',
+    '--no-types',
     ...args,
   ]);
   const leaves = stdout === '' ? [] : records().filter(({ type }) => type === 'leaf');
