@@ -22,7 +22,7 @@ export async function bootStock(image: MachineImage): Promise<Said> {
     [
       ...`${FLAGS} ${CLOCK} -m ${manifest.memoryByteCount / 1024 ** 2}`.split(' '),
       ...['-global', 'virtio-mmio.ioeventfd=off', '-kernel', kernelPath, '-initrd', initrdPath],
-      ...['-append', `${manifest.commandLine} nolapic_timer athanor.name=n1`],
+      ...['-append', `${manifest.commandLine} athanor.name=n1`],
       ...['-serial', 'file:console', '-chardev', 'file,id=text,path=text'],
       ...['-device', 'isa-debugcon,iobase=0x402,chardev=text'],
       ...(diskPath === null ? [] : [...disk, '-device', 'virtio-blk-device,drive=data']),
@@ -68,7 +68,7 @@ export async function bootMachine(
     memoryMiB: manifest.memoryByteCount / 1024 ** 2,
     kernel: kernelPath,
     initrd: initrdPath,
-    commandLine: `${manifest.commandLine} nolapic_timer athanor.name=n1`,
+    commandLine: `${manifest.commandLine} athanor.name=n1`,
     nics: [],
     disks: diskPath === null ? [] : [{ sectors: disk.length / SECTOR_BYTES }],
     shift: 0,
