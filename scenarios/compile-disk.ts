@@ -103,6 +103,6 @@ function compileRule(fields: DiskRuleFields): DiskRuleDef {
     bytesPerSecond: fields.bytes_per_second ?? null,
     jitterNs: fields.jitter ?? 0,
     stall: fields.stall ?? 0,
-    stallNs: fields.stall_for ?? 0,
+    stallNs: fields.stall_for === undefined ? 0 : fields.stall_for,
   };
 }

@@ -9,6 +9,7 @@ export {
   type ScenarioFiles,
   type SourceFile,
 } from './compile.ts';
+export { EFFECT_NAMES, effectTable, type EffectName } from './effect-names.ts';
 export { MODEL_DOCUMENT, modelImage } from './compile-guest.ts';
 export { NO_TRAP } from './compile-property.ts';
 export {

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { SimError, type ErrorCode } from '../sim/index.ts';
 import { formatPath, formatPlace, type KeyPath, type PlainValue, type Position } from './toml.ts';
+import { refuseEffect } from './effect-names.ts';
 import { didYouMean } from './suggest.ts';
 
 /** Something wrong in a scenario's text, at a key path. */
@@ -68,6 +69,8 @@ function translate(issue: z.core.$ZodIssue, root: PlainValue): Issue[] {
     const allowed = 'options' in issue ? `; one of ${words(issue['options'])}` : '';
     return [{ code: 'scenario/missing-key', path, message: `the key is missing${allowed}` }];
   }
+  const refused = path[0] === 'event' && path.at(-1) === 'do' ? refuseEffect(word(found)) : null;
+  if (refused !== null) return [{ code: 'scenario/unsupported', path, ...refused }];
   return [{ code: 'scenario/value', path, message: describe(issue, found) }];
 }
 

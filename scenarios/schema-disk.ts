@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { DISK_BYTE_MAX } from '../sim/index.ts';
+import { DISK_BYTE_MAX, parseSpan } from '../sim/index.ts';
 import { nodeNames, share, span, table, text } from './schema-words.ts';
 
 /** A count of bytes: a whole number, or a text such as `64kib`. */
@@ -19,6 +19,15 @@ function parseBytes(text: string): number | null {
   const unit = { b: 1, kib: 2 ** 10, mib: 2 ** 20, gib: 2 ** 30 };
   return Number(match[1]) * unit[match[2] as keyof typeof unit];
 }
+
+/** A span, or `forever` as null. */
+const spanOrForever = z.string().transform((text, context) => {
+  if (text === 'forever') return null;
+  const parsed = parseSpan(text);
+  if (parsed.ok) return parsed.ns;
+  context.addIssue({ code: 'custom', message: `${parsed.why}, or "forever"` });
+  return z.NEVER;
+});
 
 /** What a rule may say, in a disk's own table and in an event. */
 const rule = {
@@ -43,7 +52,7 @@ const rule = {
   bytes_per_second: byteCount.optional(),
   jitter: span.optional(),
   stall: share.optional(),
-  stall_for: span.optional(),
+  stall_for: spanOrForever.optional(),
 };
 
 export const disk = table({

@@ -34,7 +34,7 @@ export const readDiskRule: Read<DiskRuleDef> = readRecord<DiskRuleDef>({
   bytesPerSecond: readNullable(readInteger()),
   jitterNs: readInteger(),
   stall: readInteger(),
-  stallNs: readInteger(),
+  stallNs: readNullable(readInteger()),
 });
 
 /** One of two sizes; what is between is read as it is and refused by the admission. */

@@ -39,9 +39,9 @@ export interface DiskRuleDef {
   readonly bytesPerSecond: number | null;
   /** An operation takes up to this much more: a decision each. */
   readonly jitterNs: VirtualNs;
-  /** An operation stalls for `stallNs`. */
+  /** An operation stalls for `stallNs`, or, with null, until the rule ends. */
   readonly stall: Millionths;
-  readonly stallNs: VirtualNs;
+  readonly stallNs: VirtualNs | null;
 }
 
 /** A disk as a node has it from the start. */
@@ -147,8 +147,9 @@ export function faultOfRule(rule: DiskRuleDef): readonly [keyof DiskRuleDef, str
   for (const key of ['readLatencyNs', 'writeLatencyNs', 'syncLatencyNs', 'jitterNs'] as const) {
     if (!within(rule[key], 0, DISK_NS_MAX)) return [key, 'it is longer than an hour'];
   }
-  if (!within(rule.stallNs, 0, DISK_NS_MAX)) return ['stallNs', 'it is longer than an hour'];
-  if (rule.stall > 0 !== rule.stallNs > 0) {
+  const stallNs = rule.stallNs ?? DISK_NS_MAX;
+  if (!within(stallNs, 0, DISK_NS_MAX)) return ['stallNs', 'it is longer than an hour'];
+  if (rule.stall > 0 !== stallNs > 0) {
     return ['stall', 'a share of stalls and how long they last belong together'];
   }
   if (rule.lostWrite + rule.tornWrite + rule.misdirectedWrite > MILLION) {

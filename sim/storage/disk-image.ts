@@ -39,6 +39,8 @@ export interface DiskImage {
   readonly names: readonly (NamedInode & { readonly inode: Inode })[];
   readonly inFlight: FlightImage | null;
   readonly atlasSalt: number;
+  /** The rule by which an operation does not come to an end; absent while all do. */
+  readonly stuckBy?: string;
 }
 
 export function captureDisk(disk: Disk): DiskImage {
@@ -52,6 +54,7 @@ export function captureDisk(disk: Disk): DiskImage {
     names: disk.paths.capture(disk.table),
     inFlight: inFlight === null ? null : flightImage(inFlight),
     atlasSalt: disk.options.atlas?.salt ?? -1,
+    ...(disk.stuckBy === null ? {} : { stuckBy: disk.stuckBy }),
   };
 }
 
@@ -80,6 +83,7 @@ export function restoreDisk(disk: Disk, state: unknown): void {
   disk.paths.restore(image.names);
   if (image.names.length === 0) disk.paths.learn(disk.table);
   disk.inFlight = image.inFlight === null ? null : flightOf(image.inFlight);
+  disk.stuckBy = image.stuckBy ?? null;
   if (disk.options.atlas !== null) disk.options.atlas.salt = image.atlasSalt;
 }
 
@@ -102,6 +106,7 @@ export function digestDisk(disk: Disk, digest: RollingDigest): void {
   }
   for (const inode of sorted(disk.diverged)) digest.updateInteger(inode);
   digest.updateInteger(disk.inFlight?.untilNs ?? -1);
+  if (disk.stuckBy !== null) digestText(digest, disk.stuckBy);
 }
 
 function latentPages(disk: Disk): DiskImage['latent'] {
@@ -164,31 +169,35 @@ const writesFields = {
   ),
 };
 
-const readDisk = readRecord<DiskImage>({
-  active: readList(readText(), 10_000),
-  sequence: readInteger(),
-  files: readList(readRecord<WritesImage>(writesFields), INODES_MAX),
-  latent: readList(
-    readRecord({ inode: readInode, pages: readList(readInteger(), INODES_MAX) }),
-    INODES_MAX,
-  ),
-  diverged: readList(readInode, INODES_MAX),
-  names: readList(
-    readRecord<NamedInode & { readonly inode: Inode }>({
-      inode: readInode,
-      directory: readInode,
-      name: readText(),
-      origin: readText(2 ** 20),
-    }),
-    INODES_MAX,
-  ),
-  inFlight: readNullable(
-    readRecord<FlightImage>({
-      ...writesFields,
-      untilNs: readInteger(),
-      content: readContent,
-      times: readTimes,
-    }),
-  ),
-  atlasSalt: readInteger(-1),
-});
+const readDisk = readRecord<DiskImage>(
+  {
+    active: readList(readText(), 10_000),
+    sequence: readInteger(),
+    files: readList(readRecord<WritesImage>(writesFields), INODES_MAX),
+    latent: readList(
+      readRecord({ inode: readInode, pages: readList(readInteger(), INODES_MAX) }),
+      INODES_MAX,
+    ),
+    diverged: readList(readInode, INODES_MAX),
+    names: readList(
+      readRecord<NamedInode & { readonly inode: Inode }>({
+        inode: readInode,
+        directory: readInode,
+        name: readText(),
+        origin: readText(2 ** 20),
+      }),
+      INODES_MAX,
+    ),
+    inFlight: readNullable(
+      readRecord<FlightImage>({
+        ...writesFields,
+        untilNs: readInteger(),
+        content: readContent,
+        times: readTimes,
+      }),
+    ),
+    atlasSalt: readInteger(-1),
+    stuckBy: readText(),
+  },
+  ['stuckBy'],
+);

@@ -91,7 +91,7 @@ export class DiskRules {
     );
     this.timed = this.active.filter(({ def }) => {
       const base = def.readLatencyNs + def.writeLatencyNs + def.syncLatencyNs;
-      return base + def.jitterNs + def.stallNs > 0 || def.bytesPerSecond !== null;
+      return base + def.jitterNs > 0 || def.bytesPerSecond !== null;
     });
   }
 
@@ -103,13 +103,32 @@ export class DiskRules {
   strikes(
     rate: DiskRate,
     inode: Inode,
-    [from, to]: readonly [number, number],
+    range: readonly [number, number],
     atNs: VirtualNs,
   ): DiskRuleDef | null {
+    return this.striking(rate, inode, range, atNs)?.def ?? null;
+  }
+
+  /** Whether an operation stalls: for how long (null: until the rule ends), and by which rule. */
+  stalls(
+    inode: Inode,
+    range: readonly [number, number],
+    atNs: VirtualNs,
+  ): { readonly ns: VirtualNs | null; readonly rule: string } | null {
+    const rule = this.striking('stall', inode, range, atNs);
+    return rule === null ? null : { ns: rule.def.stallNs, rule: rule.name };
+  }
+
+  private striking(
+    rate: DiskRate,
+    inode: Inode,
+    [from, to]: readonly [number, number],
+    atNs: VirtualNs,
+  ): Rule | null {
     for (const rule of this.byRate.get(rate) as Rule[]) {
       if (!this.applies(rule, inode, from, to)) continue;
       const stream = this.stream(FAULT_NAMES[rate], rule);
-      if (this.options.decisions.decideChance(stream, atNs, rule.def[rate])) return rule.def;
+      if (this.options.decisions.decideChance(stream, atNs, rule.def[rate])) return rule;
     }
     return null;
   }
@@ -126,7 +145,7 @@ export class DiskRules {
     return decisions.decideChance(decisions.stream(`node/${node}/disk/crash/tear`), atNs, chance);
   }
 
-  /** What an operation of so many bytes takes on top of its usual time. */
+  /** What an operation of so many bytes takes on top of its usual time, stalls apart. */
   delayNs(
     operation: Operation,
     inode: Inode,
@@ -145,8 +164,7 @@ export class DiskRules {
         ns += this.options.decisions.decide(stream, atNs, def.jitterNs + 1);
       }
     }
-    const stalled = this.strikes('stall', inode, [from, to], atNs);
-    return stalled === null ? ns : ns + stalled.stallNs;
+    return ns;
   }
 
   /** The least of a limit of space over all rules, Infinity if there is none. */

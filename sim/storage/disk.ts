@@ -2,7 +2,7 @@ import { assert } from '../kernel/assert.ts';
 import type { Decisions } from '../kernel/decision.ts';
 import { ERRNO } from '../kernel/errno.ts';
 import type { EventKind, EventLog } from '../kernel/event-log.ts';
-import type { VirtualNs } from '../kernel/units.ts';
+import { VIRTUAL_NS_MAX, type VirtualNs } from '../kernel/units.ts';
 import type { DiskDef, DiskRate, DiskRuleDef } from '../plan/disk.ts';
 import type { DiskAtlas } from './atlas.ts';
 import type { ContentVersion } from './content-version.ts';
@@ -26,6 +26,8 @@ export interface DiskOptions {
   readonly events: EventLog;
   /** The local time of the node. */
   readonly nowNs: () => VirtualNs;
+  /** Stops the guest until `release` gives it free; false if no guest made the operation. */
+  readonly hang: () => boolean;
   /** Tells people of a fault that struck. */
   readonly note: (text: string) => void;
 }
@@ -55,6 +57,8 @@ export class Disk {
   /** Files of which the medium and the log together are not what the page cache has. */
   diverged = new Set<Inode>();
   inFlight: InFlight | null = null;
+  /** The rule by which an operation never comes to an end, while the guest waits for it. */
+  stuckBy: string | null = null;
   private delayNs: VirtualNs = 0;
   private attached: NodeTable | null = null;
   private readonly kinds = new Map<DiskRate, EventKind>();
@@ -203,6 +207,14 @@ export class Disk {
     if (repair) this.latent = new Map();
   }
 
+  /** Ends the operation that never ended, if it did not by this rule; says whether it did. */
+  release(rule: string | null): boolean {
+    if (this.stuckBy === null || (rule !== null && rule !== this.stuckBy)) return false;
+    this.stuckBy = null;
+    this.inFlight = null;
+    return true;
+  }
+
   /** Forgets inodes that a loss of power took. */
   forgetGone(): void {
     for (const inode of this.latent.keys()) {
@@ -221,8 +233,22 @@ export class Disk {
   ): VirtualNs {
     this.inFlight = null;
     const ns = this.rules.delayNs(operation, inode, range, bytes, this.nowNs);
-    this.delayNs += ns;
-    return ns;
+    const stallNs = this.stall(inode, range);
+    this.delayNs += ns + (stallNs ?? 0);
+    return stallNs === null ? VIRTUAL_NS_MAX - this.nowNs : ns + stallNs;
+  }
+
+  /** What a stall takes; null if the operation never ends by itself, which the guest waits for. */
+  private stall(inode: Inode, range: readonly [number, number]): VirtualNs | null {
+    // The guest makes one operation at a time: what comes after it in the same call waits as well.
+    if (this.stuckBy !== null) return null;
+    const stalled = this.rules.stalls(inode, range, this.nowNs);
+    if (stalled === null) return 0;
+    if (stalled.ns !== null) return stalled.ns;
+    if (!this.options.hang()) return 0;
+    this.stuckBy = stalled.rule;
+    this.struck('stall', inode, -1);
+    return null;
   }
 
   /** Whether the pages that a write fills only in part can be read first. */

@@ -72,6 +72,11 @@ export class FileSystem {
     return this.disk === null ? 0 : this.disk.takeDelayNs();
   }
 
+  /** Whether an operation does not come to an end, so that the guest waits for its disk. */
+  get isStuck(): boolean {
+    return this.disk !== null && this.disk.stuckBy !== null;
+  }
+
   /** The inode of that name in the directory. Names are plain: `.` and `..` are never found. */
   lookup(directory: Inode, name: string): number {
     const parent = this.table.find(directory);
@@ -319,6 +324,7 @@ export class FileSystem {
   /** The guest ended: none of its descriptors is open any more. */
   releaseAll(): void {
     this.digested = null;
+    if (this.disk !== null) this.disk.stuckBy = null;
     for (const node of [...this.table.all()]) {
       if (node.retained > 0) this.table.addRetained(node, -node.retained);
     }
@@ -334,6 +340,7 @@ export class FileSystem {
    */
   crash(decide: (arity: number) => number, atNs = 0): void {
     this.digested = null;
+    if (this.disk !== null) this.disk.stuckBy = null;
     loseVolatileState(this.table, this.journal, { decide, disk: this.disk, atNs });
   }
 

@@ -18,6 +18,10 @@ export interface NodeDisksOptions {
   readonly events: EventLog;
   readonly nowNs: () => VirtualNs;
   readonly note: (note: Note) => void;
+  /** Stops the node's guest for as long as its disk is stuck; false if it does not run now. */
+  readonly hang: (node: number) => boolean;
+  /** An operation that had not come to an end has. */
+  readonly onRelease: (node: number, atNs: VirtualNs) => void;
 }
 
 /**
@@ -49,6 +53,7 @@ export class NodeDisks {
       if (disk === null) continue;
       if (action.kind === 'disk') disk.rules.start(event);
       else disk.lift(action.repair);
+      if (action.kind === 'disk-heal') this.release(node, null, atNs);
       const text = action.kind === 'disk' ? `rule "${event}" holds` : 'all rules are lifted';
       this.options.note({ atNs, node, kind: 'disk', text });
       changed = true;
@@ -61,12 +66,16 @@ export class NodeDisks {
     for (const node of this.targets(action)) {
       this.disks[node]?.rules.end(event);
       this.options.note({ atNs, node, kind: 'disk', text: `rule "${event}" ends` });
+      this.release(node, event, atNs);
     }
   }
 
-  /** Ends every rule of every disk; what cannot be read becomes readable. */
-  lift(): void {
-    for (const disk of this.disks) disk?.lift(true);
+  /** Ends every rule of every disk; what cannot be read becomes readable, what is stuck goes on. */
+  lift(atNs: VirtualNs): void {
+    this.disks.forEach((disk, node) => {
+      disk?.lift(true);
+      this.release(node, null, atNs);
+    });
   }
 
   /** The state of the node's disk, were it put in anew: as at the start, under today's rules. */
@@ -75,6 +84,10 @@ export class NodeDisks {
     const image = loadFiles(def).capture() as object;
     const disk = this.disks[node] ?? null;
     return disk === null ? image : { ...image, disk: blankDisk(disk) };
+  }
+
+  private release(node: number, rule: string | null, atNs: VirtualNs): void {
+    if (this.disks[node]?.release(rule) === true) this.options.onRelease(node, atNs);
   }
 
   private targets({ nodes }: DiskAction): readonly number[] {
@@ -88,7 +101,7 @@ export class NodeDisks {
       if (this.targets(action).includes(index)) rules.set(name, action.rule);
     }
     if (node.disk === undefined && rules.size === 0) return null;
-    const { decisions, events, nowNs, note } = this.options;
+    const { decisions, events, nowNs, note, hang } = this.options;
     return new Disk({
       def: node.disk ?? PLAIN_DISK,
       node: index,
@@ -98,6 +111,7 @@ export class NodeDisks {
       decisions,
       events,
       nowNs,
+      hang: () => hang(index),
       note: (text) => {
         note({ atNs: nowNs(), node: index, kind: 'disk', text });
       },

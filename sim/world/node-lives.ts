@@ -1,7 +1,7 @@
 import { assert } from '../kernel/assert.ts';
 import type { Decisions } from '../kernel/decision.ts';
 import type { EventKind, EventLog } from '../kernel/event-log.ts';
-import type { Effect, Wait } from '../kernel/guest.ts';
+import type { Effect, Outcome, Wait } from '../kernel/guest.ts';
 import { digest32 } from '../kernel/rolling-digest.ts';
 import { formatSpan, MILLION, type Millionths, type VirtualNs } from '../kernel/units.ts';
 import { encodeUtf8 } from '../kernel/utf8.ts';
@@ -128,9 +128,12 @@ export class NodeLives {
     switch (effect.kind) {
       case 'preempted':
         life.reason = 'continue';
+        if (this.files(node).isStuck) this.hang(node, life);
         return;
       case 'wait':
-        return this.wait(node, life, effect.wait);
+        if (!this.files(node).isStuck) return this.wait(node, life, effect.wait);
+        life.reason = 'ready';
+        return this.hang(node, life);
       case 'exit':
         return this.exit(node, life, effect.code);
       case 'trap':
@@ -270,7 +273,14 @@ export class NodeLives {
 
   /** A guest that waits looks at its clocks again: they are not what they were. */
   wakeForClock(node: number, atNs: VirtualNs): void {
+    if (this.files(node).isStuck) return;
     if (this.life(node).status === 'waiting') this.wake(node, 'ready', atNs);
+  }
+
+  /** The disk of a guest that hung on it goes on: the guest does so as well, where it stopped. */
+  wakeFromDisk(node: number, atNs: VirtualNs): void {
+    const { status, reason } = this.life(node);
+    if (status === 'waiting') this.wake(node, reason, atNs);
   }
 
   capture(): readonly NodeLife[] {
@@ -292,7 +302,8 @@ export class NodeLives {
     this.setStatus(node, 'crashed');
     this.host.checker.temporal?.node(node, 'crashed', atNs);
     life.wait = null;
-    life.localNs = Math.max(life.localNs, atNs);
+    // A pause or a slow disk has put the guest's clock ahead of what it has seen and done.
+    life.localNs = Math.max(life.observedNs, atNs);
   }
 
   private tell(
@@ -318,6 +329,12 @@ export class NodeLives {
     life.status = status;
   }
 
+  /** The node's disk is stuck: nothing wakes the guest but its release. */
+  private hang(node: number, life: NodeLife): void {
+    this.setStatus(node, 'waiting');
+    life.wait = { deadlineNs: null, interests: [] };
+  }
+
   private wait(node: number, life: NodeLife, wait: Wait): void {
     if (this.host.network.stack(node).isReady(wait.interests)) {
       life.reason = 'ready';
@@ -339,7 +356,7 @@ export class NodeLives {
     this.host.schedule(atNs, node, 'deadline');
   }
 
-  private wake(node: number, reason: 'ready' | 'deadline', atNs: VirtualNs): void {
+  private wake(node: number, reason: Outcome['reason'], atNs: VirtualNs): void {
     const life = this.mutable(node);
     this.setStatus(node, 'runnable');
     life.reason = reason;

@@ -85,7 +85,7 @@ export function makePlanTarget(parts: PlanTargetParts): PlanTarget {
     calm: (atNs) => {
       notes.add({ atNs, node: -1, kind: 'plan', text: 'all faults are lifted' });
       network.lift(atNs);
-      disks.lift();
+      disks.lift(atNs);
       names.forEach((_, node) => {
         clock(node, { kind: 'synchronize' }, atNs);
         lives.slow(node, MILLION, atNs);

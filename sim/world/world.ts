@@ -136,6 +136,10 @@ export class World {
       events: this.events,
       nowNs: () => this.localNow(),
       note: (note) => this.noteList.add(note),
+      hang: (node) => this.hang(node),
+      onRelease: (node, atNs) => {
+        this.lives.wakeFromDisk(node, atNs);
+      },
     });
     this.files = this.disks.files;
     this.directives = new DirectiveQueues(scenario.plan.directives ?? [], names, this.decisions);
@@ -511,6 +515,14 @@ export class World {
     this.running = node;
     this.quantumCount++;
     return { kind: 'resume', node, outcome: { reason: life.reason, atNs: life.localNs } };
+  }
+
+  /** The running guest does nothing more: its disk is stuck. */
+  private hang(node: number): boolean {
+    if (node !== this.running) return false;
+    const port = this.ports[node] as NodePort;
+    port.horizonNs = Math.min(port.horizonNs, port.nowNs);
+    return true;
   }
 
   /** Queues an event, and brings the running guest's horizon nearer if it could be reached. */

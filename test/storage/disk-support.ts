@@ -43,6 +43,7 @@ export class SickDisk {
       decisions: this.decisions,
       events: new EventLog(() => undefined),
       nowNs: () => this.nowNs,
+      hang: () => true,
       note: (text) => this.struck.push(text),
     });
     this.files.attach(this.disk);
