@@ -19,7 +19,9 @@ export function joinConsole(events: readonly MachineEvent[]): readonly MachineEv
     if (last !== undefined && plain.length > 0) joined.push({ ...last, bytes: Buffer.from(plain) });
     pieces = [];
   };
-  for (const event of events) {
+  // Devices report in the order in which they come to it; what counts is when something was.
+  const inTime = [...events].sort((a, b) => a.atNs - b.atNs);
+  for (const event of inTime) {
     if (event.kind !== 'console') {
       flush();
       joined.push(event);

@@ -37,8 +37,8 @@ export interface MachineGuestOptions {
   readonly images: ReadonlyMap<string, Uint8Array>;
 }
 
-/** The effects at which a machine stops, since the world's answer may be due at once. */
-const STOPS: readonly StopKind[] = ['frame', 'block', 'power-off', 'panic'];
+/** The effects at which a machine stops, since the world's answer may be due before the horizon. */
+const STOPS: readonly StopKind[] = ['block', 'power-off', 'panic'];
 const PAGE_BYTES = 65_536;
 const IMAGE_KIND = 'vm';
 const IMAGE_VERSION = 1;

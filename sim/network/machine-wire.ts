@@ -44,6 +44,8 @@ export interface MachineWireNetwork {
   nodeOf(address: number): number;
   hasRoute(from: number, to: number): boolean;
   isMachine(node: number): boolean;
+  /** The least time after which anything comes back for what the node sends. */
+  roundTripNs(node: number): VirtualNs;
   mtuBytes(from: number, to: number): number;
   transmit(packet: Draft, nowNs: VirtualNs, notBeforeNs: VirtualNs): VirtualNs;
 }
@@ -275,9 +277,14 @@ export class MachineWire {
     this.answer(frameOf(ipv4(ends, PROTOCOL_ICMP, payload, this.identification)), nowNs);
   }
 
-  /** What the wire itself says to the machine takes the machine's loopback: nothing loses it. */
+  /**
+   * What the wire itself says to the machine takes the machine's loopback, where nothing loses it,
+   * and as long as the nearest other node would take for an answer.
+   */
   private answer(frame: Uint8Array, nowNs: VirtualNs): void {
-    this.network.transmit(this.envelope(this.node, frame), nowNs, 0);
+    const notBeforeNs = nowNs + this.network.roundTripNs(this.node);
+    if (notBeforeNs === Infinity) return;
+    this.network.transmit(this.envelope(this.node, frame), nowNs, notBeforeNs);
   }
 
   /** A frame as a packet. */

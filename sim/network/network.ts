@@ -120,6 +120,7 @@ export class Network implements WireNetwork, MachineWireNetwork {
   private readonly links: readonly (readonly (Link | undefined)[])[];
   private readonly linkList: readonly Link[];
   private readonly lookaheads: readonly VirtualNs[];
+  private readonly roundTrips: readonly VirtualNs[];
   private readonly up: boolean[];
   private readonly machines: ReadonlyMap<number, MachineWire>;
   private inFlight = 0;
@@ -140,6 +141,7 @@ export class Network implements WireNetwork, MachineWireNetwork {
     this.links = makeLinks(nodeNames, links);
     this.linkList = this.links.flatMap((row) => row.filter((link) => link !== undefined));
     this.lookaheads = leastInto(nodeNames.length, links);
+    this.roundTrips = nodeNames.map((_, node) => leastRoundTrip(node, links));
     this.sendKind = host.events.kind('net/send');
     this.deliverKind = host.events.kind('net/deliver');
     this.dropKind = host.events.kind('net/drop');
@@ -293,6 +295,14 @@ export class Network implements WireNetwork, MachineWireNetwork {
    */
   lookaheadNs(into: number): VirtualNs {
     return this.lookaheads[into] ?? Infinity;
+  }
+
+  /**
+   * The least time after which anything can come back to a node for what it sends; `Infinity`
+   * without links both ways. A machine runs this far without being asked what it has sent.
+   */
+  roundTripNs(node: number): VirtualNs {
+    return this.roundTrips[node] ?? Infinity;
   }
 
   nowNs(): VirtualNs {
@@ -569,6 +579,18 @@ function leastInto(nodeCount: number, defs: readonly LinkDef[]): readonly Virtua
     least[to] = Math.min(least[to] ?? Infinity, latencyNs - jitterNs);
   }
   return least;
+}
+
+/** For a node the least time from it to another one and back. */
+function leastRoundTrip(node: number, defs: readonly LinkDef[]): VirtualNs {
+  const backNs = new Map<number, VirtualNs>();
+  for (const { from, to, latencyNs, jitterNs } of defs) {
+    if (to === node) backNs.set(from, latencyNs - jitterNs);
+  }
+  return defs.reduce((leastNs, { from, to, latencyNs, jitterNs }) => {
+    if (from !== node) return leastNs;
+    return Math.min(leastNs, latencyNs - jitterNs + (backNs.get(to) ?? Infinity));
+  }, Infinity);
 }
 
 function loopbackDef(node: number): LinkDef {

@@ -55,6 +55,14 @@ export class Machines {
     return this.devices.get(node) ?? null;
   }
 
+  /**
+   * How far a machine runs before the world hears what it has sent: nothing can come back sooner.
+   * Others are heard while they run.
+   */
+  reachNs(node: number, fromNs: VirtualNs): VirtualNs {
+    return this.devices.has(node) ? fromNs + this.options.network.roundTripNs(node) : Infinity;
+  }
+
   /** A frame reaches a machine; false if it has no room for it. */
   frameArrives(node: number, frame: Uint8Array, atNs: VirtualNs): boolean {
     return this.known(node).frameArrives(frame, atNs);

@@ -500,6 +500,7 @@ export class World {
       gridNs,
       this.queue.peekNs(),
       othersNs + this.network.lookaheadNs(node),
+      this.machines.reachNs(node, this.life(node).localNs),
       this.scenario.plan.limits.virtualNsMax,
     );
   }

@@ -384,7 +384,7 @@ describe('ARP', () => {
       targetMac: macOfAddress(MACHINE),
       targetAddress: MACHINE,
     });
-    expect(reply).toMatchObject({ node: 1, atNs: 10_000 });
+    expect(reply).toMatchObject({ node: 1, atNs: 2 * NS_PER_MS });
   });
 });
 
