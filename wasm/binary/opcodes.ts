@@ -108,6 +108,7 @@ export const OP = {
   i32Sub: 0x6b,
   i32And: 0x71,
   i32Or: 0x72,
+  i32Shl: 0x74,
   i32ShrU: 0x76,
   i64Or: 0x84,
   refNull: 0xd0,

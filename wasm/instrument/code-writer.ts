@@ -103,6 +103,11 @@ export class CodeWriter extends ByteWriter {
     this.byte(VOID_BLOCK);
   }
 
+  loop(): void {
+    this.byte(OP.loop);
+    this.byte(VOID_BLOCK);
+  }
+
   if(): void {
     this.byte(OP.if);
     this.byte(VOID_BLOCK);

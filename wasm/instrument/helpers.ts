@@ -12,6 +12,8 @@ import { CodeWriter } from './code-writer.ts';
 import {
   CONTROL,
   DIRTY_MAP_BASE,
+  PAGE_BYTES,
+  PAGE_MARK,
   PAGE_SHIFT,
   RESERVE_BYTES,
   RESERVE_PAGES,
@@ -194,10 +196,28 @@ function buildGrow(plan: ModulePlan): Uint8Array {
   code.i32Const(-1);
   code.byte(OP.return);
   code.end();
+  if (plan.options.dirtyPages) markGrown(code, { delta: 0, before: 1 });
   code.localGet(1);
   code.i32Const(RESERVE_PAGES);
   code.byte(OP.i32Sub);
   return finish(code);
+}
+
+/** The pages that came are untouched; `before` is the size in physical 64 KiB pages. */
+function markGrown(code: CodeWriter, locals: { delta: number; before: number }): void {
+  code.localGet(locals.before);
+  code.i32Const(RESERVE_PAGES);
+  code.byte(OP.i32Sub);
+  code.i32Const(16 - PAGE_SHIFT);
+  code.byte(OP.i32Shl);
+  code.i32Const(DIRTY_MAP_BASE);
+  code.byte(OP.i32Add);
+  code.i32Const(PAGE_MARK.untouched);
+  code.localGet(locals.delta);
+  code.i32Const(16 - PAGE_SHIFT);
+  code.byte(OP.i32Shl);
+  code.op(OP.memoryFill);
+  code.byte(0);
 }
 
 /** pagesMax - size < delta, unsigned: the guest asked for too much; else the host had too little. */
@@ -276,14 +296,111 @@ function markRange(
   code.end();
 }
 
+/** Shorter fills than this are done without a look at the map. */
+const FILL_BY_PAGES_MIN = 2 * PAGE_BYTES;
+
 function buildFill(plan: ModulePlan): Uint8Array {
-  const code = begin([[2, I32]]);
+  const code = begin([[4, I32]]);
   shiftAddress(code, 0);
+  if (plan.options.dirtyPages) clearByPages(code, { end: 5, page: 6 });
   for (const local of [0, 1, 2]) code.localGet(local);
   code.op(OP.memoryFill);
   code.byte(0);
   markRange(plan, code, { address: 0, length: 2, page: 3, last: 4 });
   return finish(code);
+}
+
+/**
+ * Clears a long range page by page and returns; falls through to the plain fill when it is another
+ * value, or a short range, or one that ends beyond 2^32 and traps. Pages that were never written are
+ * left alone: they cost a host a page fault each, and would count as changed. Go's allocator clears
+ * megabytes of memory that has just grown.
+ */
+function clearByPages(code: CodeWriter, locals: { end: number; page: number }): void {
+  const [address, value, length] = [0, 1, 2];
+  const { end, page } = locals;
+  code.localGet(value);
+  code.i32Const(0xff);
+  code.byte(OP.i32And);
+  code.byte(OP.i32Eqz);
+  code.localGet(length);
+  code.i32Const(FILL_BY_PAGES_MIN);
+  code.byte(OP.i32GeU);
+  code.byte(OP.i32And);
+  code.localGet(address);
+  code.localGet(length);
+  code.byte(OP.i32Add);
+  code.localTee(end);
+  code.localGet(address);
+  code.byte(OP.i32GtU);
+  code.byte(OP.i32And);
+  code.if();
+  // Filling nothing at the end traps where filling all of it would.
+  code.localGet(end);
+  code.i32Const(0);
+  code.i32Const(0);
+  code.op(OP.memoryFill);
+  code.byte(0);
+  code.loop();
+  clearPage(code, { address, length, end, page });
+  code.localGet(address);
+  code.localGet(length);
+  code.byte(OP.i32Add);
+  code.localTee(address);
+  code.localGet(end);
+  code.byte(OP.i32Ne);
+  code.brIf(0);
+  code.end();
+  code.byte(OP.return);
+  code.end();
+}
+
+/** Clears from `address` to the end of its page or to `end`; `length` becomes how much that is. */
+function clearPage(
+  code: CodeWriter,
+  locals: { address: number; length: number; end: number; page: number },
+): void {
+  const { address, length, end, page } = locals;
+  code.localGet(end);
+  code.localGet(address);
+  code.byte(OP.i32Sub);
+  code.localTee(length);
+  code.i32Const(PAGE_BYTES);
+  code.localGet(address);
+  code.i32Const(PAGE_BYTES - 1);
+  code.byte(OP.i32And);
+  code.byte(OP.i32Sub);
+  code.localTee(page);
+  code.localGet(length);
+  code.localGet(page);
+  code.byte(OP.i32LtU);
+  code.byte(OP.select);
+  code.localSet(length);
+  code.localGet(address);
+  code.i32Const(RESERVE_BYTES);
+  code.byte(OP.i32Sub);
+  code.i32Const(PAGE_SHIFT);
+  code.byte(OP.i32ShrU);
+  code.localTee(page);
+  code.access(OP.i32Load8U, 0, DIRTY_MAP_BASE);
+  code.i32Const(PAGE_MARK.untouched);
+  code.byte(OP.i32Ne);
+  code.localGet(page);
+  // A store in the page before may have reached this one unmarked. Page 0 is never untouched.
+  code.access(OP.i32Load8U, 0, DIRTY_MAP_BASE - 1);
+  code.i32Const(PAGE_MARK.changed);
+  code.byte(OP.i32Eq);
+  code.byte(OP.i32Or);
+  code.if();
+  code.localGet(address);
+  code.i32Const(0);
+  code.localGet(length);
+  code.op(OP.memoryFill);
+  code.byte(0);
+  code.localGet(page);
+  code.i32Const(PAGE_MARK.changed);
+  code.access(OP.i32Store8, 0, DIRTY_MAP_BASE);
+  code.end();
 }
 
 function buildCopy(plan: ModulePlan): Uint8Array {

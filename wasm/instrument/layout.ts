@@ -46,7 +46,9 @@ import type { ValueType } from '../binary/types.ts';
  * **Dirty pages.** `dirtyMapBase + p` is a byte that becomes 1 when guest page p (4 KiB) is written.
  * A write that starts in page p may reach the first `dirtySpillBytes` bytes of page p + 1 without
  * marking it: compare those too. Clear the map only when no frame of the guest is live (suspended or
- * returned). Host writes must be marked by the host.
+ * returned). Host writes must be marked by the host. A byte of 2 says that the page is zero and was
+ * never written: growth sets it, the host may; clearing long ranges then leaves the page alone. The
+ * host takes it back from pages that it fills, or finds reached by a store in the page before.
  */
 export interface Layout {
   /** Low bytes of physical memory that are ours; the guest's address 0. A multiple of 64 KiB. */
@@ -161,3 +163,15 @@ export const STATE_SLOTS = 8;
 export const DEPTH_BUDGET_BYTES = 512 * 1024;
 export const DIRTY_SPILL_BYTES = 256;
 export const PAGE_SHIFT = 12;
+/** A page of the dirty map. */
+export const PAGE_BYTES = 1 << PAGE_SHIFT;
+
+/** Bytes of the dirty map. */
+export const PAGE_MARK = {
+  /** Not written since the map was last looked at. */
+  clean: 0,
+  /** Written. */
+  changed: 1,
+  /** Zero, and never written: a promise of the host (and of growth) on which clearing relies. */
+  untouched: 2,
+} as const;

@@ -1,17 +1,32 @@
 import { assert, mix32, RollingDigest } from '../../sim/index.ts';
-import type { Layout } from '../instrument/layout.ts';
-
-/** Bytes of a page of the dirty map, of images and of digests. */
-export const PAGE_BYTES = 4096;
+import { PAGE_BYTES, PAGE_MARK, type Layout } from '../instrument/layout.ts';
 
 const ZERO_PAGE = new Uint8Array(PAGE_BYTES);
+/** The bit that tells a changed page, in four bytes of the dirty map. */
+const CHANGED_IN_WORD = 0x01010101 * PAGE_MARK.changed;
 
 /** The memory of a freshly linked program, shared by all its guests and never written. */
 export class PristineMemory {
   readonly bytes: Uint8Array;
+  /** The mark of each page that nobody has written: whether it is known to be zero. */
+  private readonly marks: Uint8Array;
 
   constructor(bytes: Uint8Array) {
     this.bytes = bytes;
+    this.marks = new Uint8Array(bytes.length / PAGE_BYTES);
+    for (let page = 1; page < this.marks.length; page++) {
+      if (this.equals(page, ZERO_PAGE, 0)) this.marks[page] = PAGE_MARK.untouched;
+    }
+  }
+
+  /** What the dirty map says of a page that is as it was at first. */
+  mark(index: number): number {
+    return this.marks[index] ?? PAGE_MARK.untouched;
+  }
+
+  /** Marks all of a memory that nobody has written. */
+  markAll(map: Uint8Array): void {
+    map.set(this.marks);
   }
 
   /** The page's bytes; zeros past the end. */
@@ -102,6 +117,7 @@ export class PageTracker {
     this.layout = layout;
     this.pristine = pristine;
     this.attach(buffer);
+    pristine.markAll(this.map);
   }
 
   /** The memory's size as the guest sees it. */
@@ -125,11 +141,16 @@ export class PageTracker {
     for (const set of [this.changed, this.spilled, this.undigested]) set.widen(pageCount);
   }
 
+  /** After the host made memory larger: the bytes from this size on are untouched. */
+  markGrown(bytesBefore: number): void {
+    this.map.fill(PAGE_MARK.untouched, bytesBefore / PAGE_BYTES, this.memory.length / PAGE_BYTES);
+  }
+
   /** Marks what the host wrote. */
   touch(offset: number, length: number): void {
     if (length <= 0) return;
     const last = (offset + length - 1) >>> 12;
-    for (let page = offset >>> 12; page <= last; page++) this.map[page] = 1;
+    for (let page = offset >>> 12; page <= last; page++) this.map[page] = PAGE_MARK.changed;
   }
 
   /** The present memory as an overlay over the pristine one. */
@@ -156,7 +177,9 @@ export class PageTracker {
     const { changed, spilled, undigested, memory } = this;
     for (let index = 0; index < changed.count; index++) {
       const page = changed.at(index);
-      memory.set(overlay.get(page) ?? this.pristine.page(page), page * PAGE_BYTES);
+      const bytes = overlay.get(page);
+      memory.set(bytes ?? this.pristine.page(page), page * PAGE_BYTES);
+      this.map[page] = bytes === undefined ? this.pristine.mark(page) : PAGE_MARK.clean;
       undigested.add(page);
     }
     for (let index = 0; index < spilled.count; index++) {
@@ -187,14 +210,14 @@ export class PageTracker {
     const pageCount = this.memory.length / PAGE_BYTES;
     const wordCount = (pageCount + 3) >> 2;
     for (let word = 0; word < wordCount; word++) {
-      if (words[word] === 0) continue;
+      if (((words[word] as number) & CHANGED_IN_WORD) === 0) continue;
       for (let page = word * 4; page < word * 4 + 4; page++) {
-        if (map[page] === 0) continue;
+        if (map[page] !== PAGE_MARK.changed) continue;
+        map[page] = PAGE_MARK.clean;
         changed.add(page);
         undigested.add(page);
         if (page + 1 < pageCount) spilled.add(page + 1);
       }
-      words[word] = 0;
     }
   }
 
@@ -208,6 +231,7 @@ export class PageTracker {
       const before = this.synced.get(page) ?? this.pristine.page(page);
       for (let at = 0; at < this.layout.dirtySpillBytes; at++) {
         if (memory[from + at] === before[at]) continue;
+        this.map[page] = PAGE_MARK.clean;
         changed.add(page);
         undigested.add(page);
         break;

@@ -151,8 +151,10 @@ export class WasmGuest implements Guest {
     const missing = guestPages - this.guestPages();
     assert(missing >= 0, 'an image has at least the memory of a fresh guest');
     if (missing === 0) return;
+    const bytesBefore = this.machine.pages.byteCount;
     this.linked.memory.grow(missing);
     this.machine.refresh();
+    this.machine.pages.markGrown(bytesBefore);
   }
 
   /** Instances go back to the pool as they are; those with references of a guest are dropped. */
