@@ -7,6 +7,7 @@ import {
   componentFromScript,
   type ScriptFeature,
 } from './toolchain/component.ts';
+import { buildEtcdRaft, FORGET_VOTE, type SourceChange } from './toolchain/etcd-raft.ts';
 import { buildGo } from './toolchain/go.ts';
 import { readNpmSource } from './toolchain/npm-source.ts';
 import { guestPath } from './toolchain/root.ts';
@@ -78,6 +79,22 @@ function goGuest(name: string, summary: string): GuestEntry {
   };
 }
 
+function etcdRaftGuest(
+  name: string,
+  summary: string,
+  changes: readonly SourceChange[],
+): GuestEntry {
+  return {
+    name,
+    language: 'go',
+    level: 'p1',
+    summary,
+    artefact: undefined,
+    needs: ['go', 'etcd'],
+    build: () => buildEtcdRaft(changes),
+  };
+}
+
 function scriptGuest(
   name: string,
   script: string,
@@ -136,6 +153,10 @@ export const GUESTS: readonly GuestEntry[] = [
   },
   goGuest('gohello', 'goroutines, channels and timers without a network'),
   goGuest('gohttp', 'a register replicated over net/http servers, and its checking client'),
+  etcdRaftGuest('etcdraft', "a store replicated with etcd's raft library, unchanged", []),
+  etcdRaftGuest('etcdraft-forget-vote', 'the same over a copy that does not store its votes', [
+    FORGET_VOTE,
+  ]),
   {
     name: 'rusttcp',
     language: 'rust',

@@ -8,6 +8,7 @@ export * from './toolchain/c-sdk.ts';
 export * from './toolchain/cache.ts';
 export { run as runCommand, RunningCommands, type CommandResult } from './toolchain/command.ts';
 export * from './toolchain/component.ts';
+export * from './toolchain/etcd-raft.ts';
 export * from './toolchain/from-path.ts';
 export * from './toolchain/go.ts';
 export * from './toolchain/npm-source.ts';

@@ -4,12 +4,13 @@ import (
 	"crypto/rand"
 	"fmt"
 	"math/big"
+	"os"
 	"time"
 )
 
 const (
 	keyCount       = 4
-	answerTimeout  = 400 * time.Millisecond
+	answerTimeout  = time.Second
 	triesMax       = 400
 	operationKinds = 2
 )
@@ -34,10 +35,11 @@ func draw(below int) int {
 
 // ask repeats one request until it is answered; the sequence number makes repetition harmless.
 func (c *client) ask(r request) (string, bool) {
+	bytes := r.encode()
 	for try := 0; try < triesMax; try++ {
-		c.wire.send(kindRequest, r.encode(), c.wire.peers[c.server])
-		deadline := c.wire.now() + answerTimeout
-		for now := c.wire.now(); now < deadline; now = c.wire.now() {
+		c.wire.send(kindRequest, bytes, c.wire.peers[c.server])
+		now := c.wire.now()
+		for deadline := now + answerTimeout; now < deadline; now = c.wire.now() {
 			kind, body, _, ok := c.wire.receive(deadline - now)
 			if !ok {
 				break
@@ -51,23 +53,30 @@ func (c *client) ask(r request) (string, bool) {
 	return "", false
 }
 
-func (c *client) run(count int, pause time.Duration) int {
+// run prints what it asks and learns in the form that a checker of histories reads. What a client
+// that gives up leaves open may happen later, or never.
+func (c *client) run(count int, pause time.Duration) {
 	for i := 0; i < count; i++ {
 		c.sequence++
-		r := request{client: c.name, sequence: c.sequence, operation: "get"}
+		r := request{client: c.name, sequence: c.sequence, operation: "read"}
 		r.key = fmt.Sprintf("k%d", draw(keyCount))
 		if draw(operationKinds) == 0 {
-			r.operation, r.value = "put", fmt.Sprintf("%s.%d", c.name, c.sequence)
+			r.operation, r.value = "write", fmt.Sprintf("%s.%d", c.name, c.sequence)
+			fmt.Printf("op invoke %s %d write %s %s\n", c.name, r.sequence, r.key, r.value)
+		} else {
+			fmt.Printf("op invoke %s %d read %s\n", c.name, r.sequence, r.key)
 		}
-		fmt.Printf("call %d %s %s %s\n", r.sequence, r.operation, r.key, r.value)
 		value, ok := c.ask(r)
-		if !ok {
-			fmt.Println("gave up at", r.sequence)
-			return 1
+		switch {
+		case !ok:
+			fmt.Printf("op info %s %d\n", c.name, r.sequence)
+			os.Exit(1)
+		case r.operation == "write":
+			fmt.Printf("op ok %s %d\n", c.name, r.sequence)
+		default:
+			fmt.Printf("op ok %s %d %s\n", c.name, r.sequence, value)
 		}
-		fmt.Printf("return %d %s\n", r.sequence, value)
 		time.Sleep(pause)
 	}
 	fmt.Printf("ok: %d operations\n", count)
-	return 0
 }

@@ -1,9 +1,10 @@
 // A key-value store replicated with etcd's raft library, which is compiled as it comes.
 //
-//	etcdraft server NAME PEER,PEER,... [DIRECTORY]           one replica; PEERs are all replicas
-//	etcdraft client NAME PEER,PEER,... OPERATIONS PAUSE_MS   writes and reads, and prints a history
+//	etcdraft server NAME PEER,PEER,... TICK_MS                one replica; PEERs are all replicas
+//	etcdraft client NAME PEER,PEER,... OPERATIONS PAUSE_MS    reads and writes, and prints a history
 //
-// Packets are UDP on port 7000 of every node. Exit codes: 0 done, 1 could not go on, 64 usage.
+// A leader's heartbeat is sent each tick, and an election begins after ten without one, as etcd
+// has it. Packets are UDP on port 7000 of every node. Exit codes: 0 done, 1 could not go on, 64 usage.
 package main
 
 import (
@@ -15,7 +16,7 @@ import (
 )
 
 func usage() {
-	fmt.Println("usage: etcdraft server NAME PEER,PEER,... [DIRECTORY]")
+	fmt.Println("usage: etcdraft server NAME PEER,PEER,... TICK_MS")
 	fmt.Println("       etcdraft client NAME PEER,PEER,... OPERATIONS PAUSE_MS")
 	os.Exit(64)
 }
@@ -28,28 +29,32 @@ func must(err error, what string) {
 	}
 }
 
+// number is an argument that must be one.
+func number(index int) int {
+	if len(os.Args) <= index {
+		usage()
+	}
+	value, err := strconv.Atoi(os.Args[index])
+	if err != nil {
+		usage()
+	}
+	return value
+}
+
+func milliseconds(index int) time.Duration {
+	return time.Duration(number(index)) * time.Millisecond
+}
+
 func main() {
-	if len(os.Args) < 4 {
+	if len(os.Args) < 5 {
 		usage()
 	}
 	name, peers := os.Args[2], strings.Split(os.Args[3], ",")
 	switch os.Args[1] {
 	case "server":
-		directory := "/raft"
-		if len(os.Args) > 4 {
-			directory = os.Args[4]
-		}
-		newServer(name, peers, directory).run()
+		newServer(name, peers).run(milliseconds(4))
 	case "client":
-		if len(os.Args) < 6 {
-			usage()
-		}
-		count, err := strconv.Atoi(os.Args[4])
-		pauseMs, pauseErr := strconv.Atoi(os.Args[5])
-		if err != nil || pauseErr != nil {
-			usage()
-		}
-		os.Exit(newClient(name, peers).run(count, time.Duration(pauseMs)*time.Millisecond))
+		newClient(name, peers).run(number(4), milliseconds(5))
 	default:
 		usage()
 	}

@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	tick           = 500 * time.Millisecond
 	heartbeatTicks = 1
-	electionTicks  = 4
+	electionTicks  = 10
+	directory      = "/raft"
 	// snapshotEvery is small, so that replicas that were away need a snapshot.
 	snapshotEvery = 40
 	waitingMax    = 1024
@@ -45,7 +45,7 @@ type server struct {
 	leading bool
 }
 
-func newServer(name string, peers []string, directory string) *server {
+func newServer(name string, peers []string) *server {
 	s := &server{name: name, wire: newWire(peers)}
 	s.writes, s.reads = map[string]waiting{}, map[string]waiting{}
 	voters := make([]uint64, len(peers))
@@ -73,7 +73,7 @@ func newServer(name string, peers []string, directory string) *server {
 	return s
 }
 
-func (s *server) run() {
+func (s *server) run(tick time.Duration) {
 	now := s.wire.now()
 	next := now + tick
 	for {
@@ -110,7 +110,7 @@ func (s *server) ask(w waiting) {
 		clear(s.writes)
 		clear(s.reads)
 	}
-	if w.request.operation == "get" {
+	if w.request.operation == "read" {
 		s.reading++
 		context := binary.BigEndian.AppendUint64([]byte{byte(s.id)}, s.reading)
 		s.reads[string(context)] = w
@@ -186,7 +186,10 @@ func (s *server) answerReads() {
 		s.ripe = s.ripe[1:]
 		if w, ok := s.reads[context]; ok {
 			delete(s.reads, context)
-			value := s.machine.Values[w.request.key]
+			value, written := s.machine.Values[w.request.key]
+			if !written {
+				value = "nil"
+			}
 			s.wire.send(kindAnswer, answer{w.request.sequence, value}.encode(), w.from)
 		}
 	}

@@ -83,6 +83,7 @@ func openStorage(directory string, voters []uint64) *storage {
 	s.state = raftpb.HardState{Term: 1, Commit: 1}
 	bytes, err := os.ReadFile(s.path("snapshot"))
 	if err == nil {
+		snapshot = raftpb.Snapshot{} // Unmarshal would add to the voters that are there.
 		must(snapshot.Unmarshal(bytes), "snapshot")
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		must(err, "snapshot")

@@ -27,7 +27,7 @@ const (
 type request struct {
 	client   string
 	sequence uint64
-	// operation is "put" or "get".
+	// operation is "read" or "write".
 	operation, key, value string
 }
 

@@ -61,7 +61,15 @@ export async function findGo(
   return undefined;
 }
 
-async function build(program: GoProgram, toolchain: GoToolchain): Promise<Uint8Array> {
+/**
+ * Compiles the main package of a folder. `environment` is added to, and wins over, that of every build.
+ * Error: `guest/compile-failed`.
+ */
+export async function compileGo(
+  program: GoProgram,
+  toolchain: GoToolchain,
+  added: Readonly<Record<string, string>> = {},
+): Promise<Uint8Array> {
   mkdirSync(cacheDirectory(), { recursive: true });
   const outputDirectory = mkdtempSync(cacheDirectory('go-'));
   try {
@@ -70,7 +78,7 @@ async function build(program: GoProgram, toolchain: GoToolchain): Promise<Uint8A
       program: toolchain.program,
       args: [...BUILD_ARGUMENTS, '-o', output, '.'],
       directory: program.directory,
-      environment: environment(),
+      environment: { ...environment(), ...added },
     };
     const result = await run(command);
     if (result === undefined || result.exitCode !== 0) {
@@ -80,6 +88,16 @@ async function build(program: GoProgram, toolchain: GoToolchain): Promise<Uint8A
   } finally {
     rmSync(outputDirectory, { recursive: true, force: true });
   }
+}
+
+/** The installed Go. Error: `backend/toolchain-missing`. */
+export async function needGo(): Promise<GoToolchain> {
+  const toolchain = await findGo();
+  if (toolchain !== undefined) return toolchain;
+  throw toolchainMissing(
+    `Go 1.${MINOR_VERSION_MIN} or newer`,
+    'install it (Debian 12: golang-1.23-go from bookworm-backports), or run the setup command of guests/toolchain as root',
+  );
 }
 
 /** The folders that a module reaches through `replace` lines of go.mod: they are sources, too. */
@@ -94,13 +112,7 @@ function replacedFolders(directory: string): string[] {
  * compiler give equal bytes. Errors: `backend/toolchain-missing`, `guest/compile-failed`.
  */
 export async function buildGo(program: GoProgram): Promise<Uint8Array> {
-  const toolchain = await findGo();
-  if (toolchain === undefined) {
-    throw toolchainMissing(
-      `Go 1.${MINOR_VERSION_MIN} or newer`,
-      'install it (Debian 12: golang-1.23-go from bookworm-backports), or run the setup command of guests/toolchain as root',
-    );
-  }
+  const toolchain = await needGo();
   const folders = [program.directory, ...replacedFolders(program.directory)];
   const key = {
     toolchain: toolchain.version,
@@ -111,5 +123,5 @@ export async function buildGo(program: GoProgram): Promise<Uint8Array> {
       ),
     ),
   };
-  return cached(key, () => build(program, toolchain));
+  return cached(key, () => compileGo(program, toolchain));
 }

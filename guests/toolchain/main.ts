@@ -1,7 +1,7 @@
 /**
  * The command behind `.ci/run` and the second test tier:
  *
- *   node dist/guests/toolchain/main.js setup              installs Go and Rust from Debian (as root)
+ *   node dist/guests/toolchain/main.js setup              installs Go, Rust and etcd's sources from Debian (as root)
  *   node dist/guests/toolchain/main.js commit          rebuilds guests/built and its manifest
  *   node dist/guests/toolchain/main.js build NAME...      builds guests into .athanor/cache/guests-out
  */
@@ -20,7 +20,7 @@ import { guestPath } from './root.ts';
 import { ensureToolchains } from './setup.ts';
 
 async function setup(): Promise<void> {
-  const installed = await ensureToolchains(['go', 'rust']);
+  const installed = await ensureToolchains(['go', 'rust', 'etcd']);
   console.log(installed.length === 0 ? 'everything is there' : `installed ${installed.join(', ')}`);
 }
 

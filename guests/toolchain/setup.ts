@@ -1,12 +1,13 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { SimError } from '../../sim/index.ts';
 import { run, toolchainMissing, type CommandResult } from './command.ts';
+import { hasEtcdRaft } from './etcd-raft.ts';
 import { findGo } from './go.ts';
 import { packageRoot } from './root.ts';
 import { findRust } from './rust.ts';
 
-/** A compiler that comes from Debian, not from npm. */
-export type SystemToolchain = 'go' | 'rust';
+/** A compiler that comes from Debian, not from npm, or the library `etcd` for Go. */
+export type SystemToolchain = 'go' | 'rust' | 'etcd';
 
 interface DebianRecipe {
   /** The first set that the package lists know is installed. */
@@ -33,6 +34,11 @@ const RECIPES: Readonly<Record<SystemToolchain, DebianRecipe>> = {
     ],
     backports: false,
     isPresent: async () => (await findRust()) !== undefined,
+  },
+  etcd: {
+    packageSets: [['golang-etcd-server-dev']],
+    backports: false,
+    isPresent: () => Promise.resolve(hasEtcdRaft()),
   },
 };
 

@@ -300,9 +300,9 @@ function markRange(
 const FILL_BY_PAGES_MIN = 2 * PAGE_BYTES;
 
 function buildFill(plan: ModulePlan): Uint8Array {
-  const code = begin([[4, I32]]);
+  const code = begin([[3, I32]]);
   shiftAddress(code, 0);
-  if (plan.options.dirtyPages) clearByPages(code, { end: 5, page: 6 });
+  if (plan.options.dirtyPages) clearByPages(code, { page: 3, mark: 4, end: 5 });
   for (const local of [0, 1, 2]) code.localGet(local);
   code.op(OP.memoryFill);
   code.byte(0);
@@ -316,9 +316,9 @@ function buildFill(plan: ModulePlan): Uint8Array {
  * left alone: they cost a host a page fault each, and would count as changed. Go's allocator clears
  * megabytes of memory that has just grown.
  */
-function clearByPages(code: CodeWriter, locals: { end: number; page: number }): void {
+function clearByPages(code: CodeWriter, locals: { page: number; mark: number; end: number }): void {
   const [address, value, length] = [0, 1, 2];
-  const { end, page } = locals;
+  const { end } = locals;
   code.localGet(value);
   code.i32Const(0xff);
   code.byte(OP.i32And);
@@ -341,8 +341,10 @@ function clearByPages(code: CodeWriter, locals: { end: number; page: number }): 
   code.i32Const(0);
   code.op(OP.memoryFill);
   code.byte(0);
+  loadMarkAt(code, address, DIRTY_MAP_BASE - 1);
+  code.localSet(value);
   code.loop();
-  clearPage(code, { address, length, end, page });
+  clearPage(code, { address, length, before: value, ...locals });
   code.localGet(address);
   code.localGet(length);
   code.byte(OP.i32Add);
@@ -355,12 +357,26 @@ function clearByPages(code: CodeWriter, locals: { end: number; page: number }): 
   code.end();
 }
 
-/** Clears from `address` to the end of its page or to `end`; `length` becomes how much that is. */
+/** Pushes a byte of the dirty map for the page of a physical address. */
+function loadMarkAt(code: CodeWriter, address: number, base: number): void {
+  code.localGet(address);
+  code.i32Const(RESERVE_BYTES);
+  code.byte(OP.i32Sub);
+  code.i32Const(PAGE_SHIFT);
+  code.byte(OP.i32ShrU);
+  code.access(OP.i32Load8U, 0, base);
+}
+
+/**
+ * Clears from `address` to the end of its page or to `end`; `length` becomes how much that is. `before`
+ * is the mark that the page before had: a store there may have reached this page unmarked. Page 0
+ * is never untouched.
+ */
 function clearPage(
   code: CodeWriter,
-  locals: { address: number; length: number; end: number; page: number },
+  locals: Record<'address' | 'length' | 'before' | 'page' | 'mark' | 'end', number>,
 ): void {
-  const { address, length, end, page } = locals;
+  const { address, length, before, page, mark, end } = locals;
   code.localGet(end);
   code.localGet(address);
   code.byte(OP.i32Sub);
@@ -376,18 +392,11 @@ function clearPage(
   code.byte(OP.i32LtU);
   code.byte(OP.select);
   code.localSet(length);
-  code.localGet(address);
-  code.i32Const(RESERVE_BYTES);
-  code.byte(OP.i32Sub);
-  code.i32Const(PAGE_SHIFT);
-  code.byte(OP.i32ShrU);
-  code.localTee(page);
-  code.access(OP.i32Load8U, 0, DIRTY_MAP_BASE);
+  loadMarkAt(code, address, DIRTY_MAP_BASE);
+  code.localTee(mark);
   code.i32Const(PAGE_MARK.untouched);
   code.byte(OP.i32Ne);
-  code.localGet(page);
-  // A store in the page before may have reached this one unmarked. Page 0 is never untouched.
-  code.access(OP.i32Load8U, 0, DIRTY_MAP_BASE - 1);
+  code.localGet(before);
   code.i32Const(PAGE_MARK.changed);
   code.byte(OP.i32Eq);
   code.byte(OP.i32Or);
@@ -397,10 +406,16 @@ function clearPage(
   code.localGet(length);
   code.op(OP.memoryFill);
   code.byte(0);
-  code.localGet(page);
+  code.localGet(address);
+  code.i32Const(RESERVE_BYTES);
+  code.byte(OP.i32Sub);
+  code.i32Const(PAGE_SHIFT);
+  code.byte(OP.i32ShrU);
   code.i32Const(PAGE_MARK.changed);
   code.access(OP.i32Store8, 0, DIRTY_MAP_BASE);
   code.end();
+  code.localGet(mark);
+  code.localSet(before);
 }
 
 function buildCopy(plan: ModulePlan): Uint8Array {
