@@ -164,6 +164,9 @@ func (s *server) send(m raftpb.Message) {
 		// A packet may be lost, and nobody would tell: let the library probe instead of wait.
 		s.node.ReportSnapshot(m.To, raft.SnapshotFinish)
 	}
+	if m.Type == raftpb.MsgVoteResp && !m.Reject {
+		fmt.Printf("votes for=n%d term=%d\n", m.To, m.Term)
+	}
 }
 
 func (s *server) apply(entry raftpb.Entry) {
