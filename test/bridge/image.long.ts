@@ -49,7 +49,7 @@ etcdctl endpoint status -w fields | grep Leader
 ls /data/etcd/member`,
     );
     const { console } = await bootStock(image);
-    expect(console).toMatch(/OK\nkey\nvalue\n[^]*"Leader" : [1-9]\d+\nsnap\nwal\nathanor: exit 0/);
+    expect(console).toMatch(/OK\nkey\nvalue\n[^]*"Leader" : [1-9]\d+\nsnap\s+wal\nathanor: exit 0/);
   });
 
   it('PostgreSQL makes its cluster, and runs pgbench', async () => {
