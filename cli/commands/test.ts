@@ -4,6 +4,7 @@ import type { Context } from '../context.ts';
 import { makeEngine } from '../engine.ts';
 import type { OptionsOf } from '../options.ts';
 import { chooseSeed } from '../seed.ts';
+import { diagnose } from '../suite/diagnose.ts';
 import { leafTitle, type Leaf } from '../suite/leaf.ts';
 import { junitXml } from '../suite/junit.ts';
 import { SuiteRunner, type LeafResult } from '../suite/run-suite.ts';
@@ -42,6 +43,10 @@ export async function run(
   });
   if (options.junit !== undefined) {
     writeAtomically(context.path(options.junit), junitXml(suite.plan.spec, results));
+  }
+  for (const { code, test, message } of diagnose(results)) {
+    output.say(`! ${code} ${test}: ${message}`);
+    output.record({ type: 'diagnostic', code, test, message });
   }
   return summarise(results, context);
 }

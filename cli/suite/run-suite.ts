@@ -15,6 +15,8 @@ export interface LeafResult {
   readonly outcome: LeafOutcome;
   /** Why it is not a pass, in a line. */
   readonly detail: string;
+  /** How many assertions its bodies made. */
+  readonly assertions: number;
   readonly record: RunRecord;
   readonly images: ReadonlyMap<string, Uint8Array>;
   readonly sources: readonly SourceFile[];
@@ -70,6 +72,8 @@ export class SuiteRunner {
     const source = new LeafSource(choicesOf(leaf), this.pinnedRules(leaf));
     // The body's node is the last; what it says as it fails is why it failed.
     let said = '';
+    const { tally } = this.suite.program;
+    const before = tally.assertions;
     const { record, images, sources } = this.execute(
       body,
       source,
@@ -79,7 +83,9 @@ export class SuiteRunner {
     );
     const why = said.startsWith('failed: ') ? said.slice('failed: '.length).trimEnd() : null;
     const detail = why ?? detailOf(record);
-    return { leaf, ...judge(record, leaf.test.expect, detail), record, images, sources };
+    const assertions = tally.assertions - before;
+    const judged = judge(record, leaf.test.expect, detail);
+    return { leaf, ...judged, assertions, record, images, sources };
   }
 
   /** The body's node comes after those of the services. */

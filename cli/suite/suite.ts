@@ -4,6 +4,7 @@ import {
   ModelEngine,
   openSpecs,
   type Declared,
+  type ModelProgram,
   type SpecModel,
 } from '../../scenarios/index.ts';
 import type { PlanTree } from '../../sim/index.ts';
@@ -17,6 +18,8 @@ export interface Suite {
   readonly image: { readonly bytes: Uint8Array; readonly digest: string };
   readonly declared: readonly Declared[];
   readonly models: ModelEngine;
+  /** The spec's code in its realm. */
+  readonly program: ModelProgram;
   /** Where the spec's guests and files are read. */
   readonly files: LocalFiles;
 }
@@ -37,9 +40,10 @@ export async function openSuite(
   const plan = makePlan(model, context.globals.seed ?? null);
   const image = modelImage(model);
   const models = new ModelEngine();
-  const declared = models.declarations(models.load(image.digest, image.bytes));
+  const program = models.load(image.digest, image.bytes);
+  const declared = models.declarations(program);
   const files = new LocalFiles(folder);
-  return { model, plan, image, declared, models, files };
+  return { model, plan, image, declared, models, program, files };
 }
 
 /** What was declared under that kind and name. */

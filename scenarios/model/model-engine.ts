@@ -20,6 +20,8 @@ export interface ModelProgram {
   readonly modules: object;
   /** A text in which places of the code are those of the spec. */
   readonly locate: (text: string) => string;
+  /** What its bodies have said so far in this process; no run sees it. */
+  readonly tally: { assertions: number };
 }
 
 const modulesSchema = z
@@ -58,7 +60,8 @@ export class ModelEngine {
       const text = new TextDecoder().decode(image).slice(MODEL_MAGIC.length);
       const files = modulesSchema.parse(JSON.parse(text));
       const modules = realm.compile(files);
-      program = { realm, modules, main: files[0]?.name ?? '', locate: locator(files) };
+      const main = files[0]?.name ?? '';
+      program = { realm, modules, main, locate: locator(files), tally: { assertions: 0 } };
     } catch (error) {
       throw new SimError({
         code: 'guest/model',

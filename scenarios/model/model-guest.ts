@@ -44,7 +44,9 @@ export class ModelGuest implements Guest {
   constructor(program: ModelProgram, port: GuestPort) {
     this.program = program;
     this.port = port;
-    this.host = new ModelHost(port);
+    this.host = new ModelHost(port, () => {
+      program.tally.assertions++;
+    });
   }
 
   resume({ atNs }: Outcome): Effect {

@@ -34,7 +34,8 @@ export class ModelHost {
   private readonly operations: ReadonlyMap<string, Operation>;
   private parallels = 0;
 
-  constructor(port: GuestPort) {
+  /** `onAssertion` hears of each assertion of the body, whether it holds or not. */
+  constructor(port: GuestPort, onAssertion: () => void) {
     this.port = port;
     this.operations = new Map<string, Operation>([
       ['monotonic', () => port.monotonicNs()],
@@ -47,7 +48,7 @@ export class ModelHost {
           return null;
         },
       ],
-      ['asserted', () => null],
+      ['asserted', onAssertion],
       ['choose', (name: string, count: number) => this.choose(name, count)],
       ['order', (branches: number, policy: unknown) => this.order(branches, policy)],
       ['gap', () => PARALLEL_GAP_NS],
