@@ -7,6 +7,7 @@ import {
   type ScenarioDef,
 } from '../sim/index.ts';
 import type { RunRecord } from './record.ts';
+import { findHistoryClash } from './story-history.ts';
 import { singleFaultsOf, type SingleFault } from './single-faults.ts';
 import { printable, type TimelineRow } from './timeline.ts';
 
@@ -47,7 +48,11 @@ const FAULTS: ReadonlySet<Row['kind']> = new Set([
   'upgrade',
   'clock',
   'plan',
+  'disk',
 ]);
+
+/** Faults that one decision makes. */
+const SINGLE: ReadonlySet<Row['kind']> = new Set(['single', 'disk']);
 
 /**
  * What happened in a failed run, in order, for people: the faults, the line that broke the property,
@@ -65,9 +70,10 @@ export function storyOf(
   const rows = withSingles(timeline, record, nodes);
   const property = outcome.properties.find(({ name }) => name === signature.property);
   const def = scenario.properties.find(({ name }) => name === signature.property);
-  const endNs = property?.atNs ?? outcome.endNs;
+  // Guests run ahead of the world's last event: what only the end decides may stand in such a line.
+  const endNs = property?.atNs ?? Infinity;
   const told = rows.filter(({ atNs }) => atNs <= endNs);
-  const clash = def === undefined ? null : findClash(def, told);
+  const clash = def === undefined ? null : findClash(def, told, nodes);
   const ranks = rankRows(told, clash, lastingNodes(scenario, def));
   const best = [...ranks].sort((a, b) => a[1] - b[1] || a[0] - b[0]).slice(0, STORY_LINES_MAX);
   const lines = best
@@ -83,7 +89,7 @@ export function storyOf(
             : FAULTS.has(kind)
               ? 'fault'
               : 'context';
-      return { atNs, node: nodes[node] ?? 'world', text, role };
+      return { atNs, node: nodes[node] ?? 'world', text: clash?.told.get(place) ?? text, role };
     });
   const detail = property?.detail ?? outcome.reason;
   const running = outcome.nodes.filter(({ name, status }) => {
@@ -100,7 +106,16 @@ function withSingles(
   nodes: readonly string[],
 ): readonly Row[] {
   const rows: Row[] = [];
-  const singles = singleFaultsOf(record);
+  const disks = new Set(
+    timeline.flatMap(({ atNs, node, kind, text }) => {
+      return kind === 'disk' ? [`${atNs} ${nodes[node] ?? ''} ${text.split(' ')[0] ?? ''}`] : [];
+    }),
+  );
+  // The world's own line of a disk's fault says also which file it met.
+  const singles = singleFaultsOf(record).filter(({ atNs, node, text }) => {
+    const fault = text.replace(/^disk /, '').replaceAll(' ', '-');
+    return !disks.has(`${atNs} ${node} ${fault}`);
+  });
   let told = 0;
   const add = (untilNs: number): void => {
     for (; told < singles.length; told++) {
@@ -127,9 +142,20 @@ interface Clash {
   readonly violation: number;
   readonly earlier: number | null;
   readonly words: readonly string[];
+  /** Rows that are told in other words. */
+  readonly told: ReadonlyMap<number, string>;
+  /** Rows that another row tells as well. */
+  readonly left: ReadonlySet<number>;
 }
 
-function findClash(def: PropertyDef, rows: readonly Row[]): Clash | null {
+const NONE: ReadonlySet<number> = new Set();
+const AS_THEY_ARE: ReadonlyMap<number, string> = new Map();
+
+function findClash(def: PropertyDef, rows: readonly Row[], nodes: readonly string[]): Clash | null {
+  if (def.kind === 'linearizable') {
+    const found = findHistoryClash(def, rows, nodes);
+    return found === null ? null : { ...found, words: [], told: found.words, left: found.calls };
+  }
   if (!('console' in def) || def.kind === 'eventually') return null;
   const pattern = compilePattern(def.console);
   const matches = rows.flatMap(({ node, kind, text }, place) => {
@@ -145,6 +171,8 @@ function findClash(def: PropertyDef, rows: readonly Row[]): Clash | null {
       violation: last.place,
       earlier: null,
       words: countedWords(rows[last.place]?.text ?? ''),
+      told: AS_THEY_ARE,
+      left: NONE,
     };
   }
   const key = (captures: readonly string[]): string => {
@@ -158,6 +186,8 @@ function findClash(def: PropertyDef, rows: readonly Row[]): Clash | null {
     violation: last.place,
     earlier: earlier?.place ?? null,
     words: sharedWords(def.console, last.captures),
+    told: AS_THEY_ARE,
+    left: NONE,
   };
 }
 
@@ -191,16 +221,16 @@ function rankRows(
   const seen = new Set<string>();
   const singles: number[] = [];
   rows.forEach(({ node, kind, text }, place) => {
-    if (kind === 'single') singles.push(place);
+    if (SINGLE.has(kind)) singles.push(place);
     if (FAULTS.has(kind)) {
-      rank(place, kind === 'single' ? 5 : 1);
+      rank(place, SINGLE.has(kind) ? 5 : 1);
       const before = lastLine.get(node);
       if (kind === 'crash' && before !== undefined) rank(before, 3);
       if (kind === 'restart') restarted.add(node);
       return;
     }
     if (kind === 'exit') return rank(place, 2);
-    if (kind !== 'stdout' && kind !== 'stderr') return;
+    if ((kind !== 'stdout' && kind !== 'stderr') || clash?.left.has(place) === true) return;
     if (restarted.delete(node)) rank(place, 3);
     lastLine.set(node, place);
     const words = clash?.words ?? [];
@@ -214,7 +244,7 @@ function rankRows(
   const nodes = new Set([clash?.violation, clash?.earlier].map((at) => rows[at ?? -1]?.node));
   for (let place = end - 1, count = 0; place >= 0 && count < 6; place--) {
     const row = rows[place];
-    if (row === undefined || !nodes.has(row.node)) continue;
+    if (row === undefined || !nodes.has(row.node) || clash?.left.has(place) === true) continue;
     rank(place, 4);
     count++;
   }

@@ -1,6 +1,7 @@
 // SQLite under test: transactions on a file database, checked by SQL itself.
 //
 //   sqlite transactions DATABASE ROWS [SYNCHRONOUS [JOURNAL]]   transfers; goes on where it stopped
+//   sqlite ledger DATABASE ROWS [SYNCHRONOUS [JOURNAL]]         a row a transaction, as a history
 //   sqlite bench DATABASE ROWS                                  a fixed amount of work; one digest
 //
 // DATABASE is a path, or ":memory:". SYNCHRONOUS is a level of the pragma of that name; EXTRA if
@@ -183,6 +184,48 @@ static void run_transactions(int64_t row_count, const char *synchronous, const c
   printf("ok: %lld transfers, digest %lld\n", (long long)row_count, (long long)digest);
 }
 
+// The rows that are there, as a history writes the members of a set.
+static int64_t tell_members(void) {
+  sqlite3_stmt *statement = prepare("SELECT id FROM ledger ORDER BY id");
+  int64_t next = 0;
+  printf("op invoke bank open members ledger\nop ok bank open ");
+  while (sqlite3_step(statement) == SQLITE_ROW) {
+    int64_t id = sqlite3_column_int64(statement, 0);
+    printf("%s%lld", next == 0 ? "" : ",", (long long)id);
+    next = id + 1;
+  }
+  printf("%s\n", next == 0 ? "nil" : "");
+  fflush(stdout);
+  sqlite3_finalize(statement);
+  return next;
+}
+
+// Each row is a transaction of its own, and an operation of a history: what was committed once must
+// be found on every later start.
+static void run_ledger(int64_t row_count, const char *synchronous, const char *journal) {
+  use_journal(journal);
+  char pragma[64];
+  snprintf(pragma, sizeof pragma, "PRAGMA synchronous=%s", synchronous);
+  execute(pragma);
+  execute("CREATE TABLE IF NOT EXISTS ledger(id INTEGER PRIMARY KEY, note TEXT NOT NULL)");
+  int64_t next = tell_members();
+  sqlite3_stmt *insert = prepare("INSERT INTO ledger VALUES(?1, ?2)");
+  for (int64_t id = next; id < row_count; id++) {
+    char note[32];
+    snprintf(note, sizeof note, "%016llx", (unsigned long long)mix((uint64_t)id + 1));
+    printf("op invoke bank add%lld add ledger %lld\n", (long long)id, (long long)id);
+    fflush(stdout);
+    sqlite3_bind_int64(insert, 1, id);
+    sqlite3_bind_text(insert, 2, note, -1, SQLITE_TRANSIENT);
+    finish(insert);
+    printf("op ok bank add%lld\n", (long long)id);
+    fflush(stdout);
+  }
+  sqlite3_finalize(insert);
+  expect_integrity();
+  printf("ok: %lld rows\n", (long long)number("SELECT count(*) FROM ledger"));
+}
+
 static void run_bench(int64_t row_count) {
   execute("DROP TABLE IF EXISTS item");
   execute("CREATE TABLE item(id INTEGER PRIMARY KEY, number INTEGER, text TEXT)");
@@ -213,7 +256,7 @@ int main(int argument_count, char **arguments) {
   const char *synchronous = argument_count >= 5 ? arguments[4] : "EXTRA";
   const char *journal = argument_count >= 6 ? arguments[5] : "delete";
   if (row_count < 0 || row_count > ROWS_MAX) {
-    printf("usage: sqlite (transactions | bench) DATABASE ROWS [SYNCHRONOUS [JOURNAL]]\n");
+    printf("usage: sqlite (transactions | ledger | bench) DATABASE ROWS [SYNCHRONOUS [JOURNAL]]\n");
     printf("ROWS is 0 to %d\n", ROWS_MAX);
     return 64;
   }
@@ -222,6 +265,8 @@ int main(int argument_count, char **arguments) {
   if (sqlite3_open_v2(arguments[2], &database, flags, "unix-none") != SQLITE_OK) refuse("open");
   if (strcmp(arguments[1], "transactions") == 0) {
     run_transactions(row_count, synchronous, journal);
+  } else if (strcmp(arguments[1], "ledger") == 0) {
+    run_ledger(row_count, synchronous, journal);
   } else if (strcmp(arguments[1], "bench") == 0) {
     run_bench(row_count);
   } else {

@@ -21,7 +21,9 @@ export function loseVolatileState(
 ): void {
   const ordered = disk?.options.def.crash === 'ordered';
   const changes = ordered ? prefix(decide(journal.pending.length + 1)) : decide;
-  settleEntries(table, journal.settle(changes));
+  const slots = journal.settle(changes);
+  if (disk !== null) tellEntries(disk, table, slots);
+  settleEntries(table, slots);
   const reached = countNames(table);
   if (disk === null) settleContents(reached, decide);
   else settleWrites(disk, reached, atNs, decide);
@@ -33,6 +35,18 @@ export function loseVolatileState(
 function prefix(count: number): (arity: number) => number {
   let asked = 0;
   return () => (asked++ < count ? 1 : 0);
+}
+
+/** Tells people which names a loss of power made as they were. */
+function tellEntries(disk: Disk, table: NodeTable, slots: readonly SettledSlot[]): void {
+  for (const { directory, name, entry } of slots) {
+    const node = table.get(directory) as DirectoryNode;
+    const before = node.directory.get(name);
+    if (before?.inode === entry?.inode) continue;
+    const path = `${disk.paths.pathOf(directory)}/${name}`;
+    const what = before === undefined ? 'removal' : entry === null ? 'making' : 'replacement';
+    disk.options.note(`power loss undoes the ${what} of ${path}`);
+  }
 }
 
 function settleContents(reached: readonly Node[], decide: (arity: number) => number): void {

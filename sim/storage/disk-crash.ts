@@ -29,6 +29,9 @@ export function settleWrites(
     return writes === undefined ? [] : [[node, writes]];
   });
   const kept = choose(disk, files, decide);
+  for (const [{ inode }, { writes }] of files) {
+    tellLoss(disk, inode, writes, kept.get(inode)?.writes ?? []);
+  }
   for (const node of nodes) {
     const { all = true, writes = [] } = kept.get(node.inode) ?? {};
     const whole = all && !disk.diverged.has(node.inode);
@@ -43,6 +46,20 @@ export function settleWrites(
   }
   disk.log.clear();
   disk.diverged = new Set();
+}
+
+/** Tells people how many of a file's writes a loss of power took; torn ones are among them. */
+function tellLoss(
+  disk: Disk,
+  inode: Inode,
+  volatile: readonly PageWrite[],
+  kept: readonly PageWrite[],
+): void {
+  const whole = new Set(kept);
+  const lost = volatile.filter((write) => !whole.has(write)).length;
+  if (lost === 0) return;
+  const count = `${lost} of ${volatile.length} writes`;
+  disk.options.note(`power loss takes ${count} to ${disk.nameOf(inode)}`);
 }
 
 /** A synchronisation that the loss of power interrupted may be in effect or not. */

@@ -109,7 +109,13 @@ export class Disk {
     }
     events.append(kind, node, this.nowNs, this.paths.digestOf(inode), page);
     const where = page < 0 ? '' : ` page ${page}`;
-    note(`${FAULT_NAMES[rate]} ${this.paths.pathOf(inode)}${where}`);
+    note(`${FAULT_NAMES[rate]} ${this.nameOf(inode)}${where}`);
+  }
+
+  /** The path, for people. */
+  nameOf(inode: Inode): string {
+    const path = this.paths.pathOf(inode);
+    return path === '' ? '/' : path;
   }
 
   /** See FileSystem.read. */
