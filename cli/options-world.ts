@@ -7,8 +7,18 @@ const WORLD = {
   help: 'a world file, or one of bank, payments, shop',
 } as const;
 
-/** Commands about record worlds. */
+/** Commands about record worlds, and about driving one target under a plan. */
 export const WORLD_COMMANDS = {
+  drive: {
+    summary: 'drive one target under a plan of injected failures and crashes, and grade it',
+    arguments: [{ name: 'plan', required: true, completes: 'file', help: 'a plan file (JSON)' }],
+    options: {
+      strict: { kind: 'flag', help: 'refuse unknown fields of the plan' },
+      maxVirtualTime: { kind: 'span', value: 'span', help: 'the budget of virtual time (1 h)' },
+      out: { kind: 'path', value: 'file', help: 'where the bundle goes' },
+    },
+    examples: ['sim drive checkout.json', 'sim drive checkout.json --format json'],
+  },
   'world check': {
     summary: 'check a world file and its handlers',
     arguments: [WORLD],

@@ -38,6 +38,7 @@ const LOADERS: { readonly [Name in CommandName]: () => Promise<{ readonly run: R
   bisect: () => import('./commands/bisect.ts'),
   report: () => import('./commands/report.ts'),
   inspect: () => import('./commands/inspect.ts'),
+  drive: () => import('./commands/drive.ts'),
   'world check': () => import('./commands/world-check.ts'),
   'world serve': () => import('./commands/world-serve.ts'),
   doctor: () => import('./commands/doctor.ts'),

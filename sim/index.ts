@@ -66,6 +66,7 @@ export * from './property/checker.ts';
 export * from './property/pattern.ts';
 export * from './record/index.ts';
 export * from './model/model-guest.ts';
+export * from './drive/index.ts';
 export * from './explore/replay.ts';
 export * from './explore/overrides.ts';
 export * from './explore/describe.ts';

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import wabt from 'wabt';
 import { Simulation, type SimulationResult } from '../../cli/simulation.ts';
 import {
   LocalFiles,
@@ -19,7 +20,10 @@ import { WasmEngine } from '../../wasm/index.ts';
 const local = new LocalFiles(join(packageRoot(), 'scenarios', 'worlds'));
 
 /** A scenario whose files are these, and those of the built-in worlds. */
-export function compile(toml: string, files: Readonly<Record<string, string>>): CompiledScenario {
+function compile(
+  toml: string,
+  files: Readonly<Record<string, string | Uint8Array>>,
+): CompiledScenario {
   const result = loadScenarioText(toml, 's.toml', {
     read: (path) => {
       const own = files[path];
@@ -245,6 +249,112 @@ describe('FH-55 in a simulation', () => {
       (seed) => refunds(runAll(agentScenario({ faults, key: 'r' }), seed)) !== 1,
     );
     expect(green).toEqual([]);
+  });
+});
+
+/** Calls twice through the host, writes what came, and ends with the status of the second call. */
+const CALLER = `
+(module
+  (import "athanor" "call" (func $call
+    (param i32 i32 i32 i32 i64 i32 i32 i32 i32) (result i32)))
+  (import "wasi_snapshot_preview1" "fd_write" (func $write (param i32 i32 i32 i32) (result i32)))
+  (import "wasi_snapshot_preview1" "proc_exit" (func $exit (param i32)))
+  (memory (export "memory") 1)
+  (data (i32.const 0) "shop.get_order")
+  (data (i32.const 32) "shop.issue_refund")
+  (data (i32.const 64) "{\\22id\\22:3}")
+  (data (i32.const 96) "{\\22order\\22:3,\\22amount_cents\\22:1}")
+  (func $say
+    (i32.store (i32.const 256) (i32.const 1024))
+    (i32.store (i32.const 260) (i32.load (i32.const 512)))
+    (drop (call $write (i32.const 1) (i32.const 256) (i32.const 1) (i32.const 264))))
+  (func (export "_start")
+    (drop (call $call (i32.const 0) (i32.const 14) (i32.const 64) (i32.const 8)
+      (i64.const 0) (i32.const 0) (i32.const 1024) (i32.const 4096) (i32.const 512)))
+    (call $say)
+    (call $exit (i32.and (i32.const 255) (call $call
+      (i32.const 32) (i32.const 17) (i32.const 96) (i32.const 28)
+      (i64.const 500000000) (i32.const 1) (i32.const 1024) (i32.const 4096) (i32.const 512))))))`;
+
+async function callerScenario(source: string, faults: string): Promise<CompiledScenario> {
+  const { parseWat } = await wabt();
+  const caller = parseWat('caller.wat', source).toBinary({}).buffer;
+  const toml = `
+schema_version = 1
+name = "caller"
+[guest.shop]
+record = "shop.yaml"
+faults = "faults.yaml"
+[guest.caller]
+wasm = "caller.wasm"
+[[node]]
+name = "shop"
+guest = "shop"
+[[node]]
+name = "caller"
+guest = "caller"
+start = "1ms"
+`;
+  return compile(toml, { 'caller.wasm': caller, 'faults.yaml': faults });
+}
+
+describe('a compiled guest that calls through the host', () => {
+  const codeOf = (result: SimulationResult): unknown => result.nodes[1]?.code;
+
+  test('gets the answer of the service, and its status', async () => {
+    const result = runAll(await callerScenario(CALLER, '{}'));
+    expect(JSON.parse(consoleOf(result, 'caller'))).toMatchObject({ id: 3 });
+    expect(codeOf(result)).toBe(200);
+    expect(lineOf(result)).toBe('get_order → issue_refund');
+  });
+
+  test('FH-28, FH-31: its own timer ends a call whose answer is lost', async () => {
+    const faults = 'payments.issue_refund: { errors: { timeout: 1 } }';
+    const result = runAll(await callerScenario(CALLER, faults));
+    expect(codeOf(result)).toBe(-2 & 255);
+    expect(result.endNs).toBeGreaterThan(500_000_000);
+    expect(lineOf(result)).toBe('get_order → issue_refund!timeout');
+  });
+
+  test('goes on from a checkpoint in the middle of a call with the same bytes', async () => {
+    const scenario = await callerScenario(CALLER, 'default: { latency_ms: [5, 30] }');
+    const whole = runAll(scenario, 2);
+    for (let quanta = 1; quanta < whole.quanta; quanta++) {
+      const first = simulationOf(scenario, 2);
+      first.runUntil({ quanta });
+      const checkpoint = structuredClone(first.capture());
+      first.dispose();
+      const second = simulationOf(scenario, 2);
+      second.restore(checkpoint);
+      second.runUntil({});
+      expect(second.finish().fingerprints).toEqual(whole.fingerprints);
+      second.dispose();
+    }
+  });
+
+  test.each([
+    ['(i32.const 14) (i32.const 64)', '(i32.const 14) (i32.const 65535)'],
+    ['(i32.const 14) (i32.const 64)', '(i32.const -1) (i32.const 64)'],
+    ['(i32.const 4096) (i32.const 512)', '(i32.const 4096) (i32.const 65530)'],
+    ['(i32.const 4096) (i32.const 512)', '(i32.const 65536) (i32.const 512)'],
+  ])('%s as %s is a trap', async (from, to) => {
+    expect(CALLER).toContain(from);
+    const result = runAll(await callerScenario(CALLER.replace(from, to), '{}'));
+    expect(result.nodes[1]?.status).toBe('trapped');
+  });
+
+  test('a target without a service is no connection', async () => {
+    const source = CALLER.replace('"shop.issue_refund"', '"none.issue_refund"');
+    expect(codeOf(runAll(await callerScenario(source, '{}')))).toBe(-1 & 255);
+  });
+
+  test('another type of the import is refused with both types', async () => {
+    const other = CALLER.replace(
+      '(param i32 i32 i32 i32 i64 i32',
+      '(param i32 i32 i32 i32 i32 i32',
+    );
+    const scenario = await callerScenario(other.replaceAll('i64.const', 'i32.const'), '{}');
+    expect(() => runAll(scenario)).toThrow('imports athanor.call with another type');
   });
 });
 
