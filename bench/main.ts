@@ -12,6 +12,7 @@ import { logBenchmark } from './log.ts';
 import { messageBenchmark } from './messages.ts';
 import { paceBenchmark } from './pace.ts';
 import { packagePath } from './paths.ts';
+import { recordWorldBenchmark } from './record-world.ts';
 import { replayBenchmark } from './replay.ts';
 import { seedsBenchmark } from './seeds.ts';
 import { startBenchmark } from './start.ts';
@@ -23,6 +24,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   logShareBenchmark,
   historyBenchmark,
   messageBenchmark,
+  recordWorldBenchmark,
   paceBenchmark,
   instrumentationBenchmark,
   asyncifyBenchmark,

@@ -1,4 +1,4 @@
-import { Server } from '@modelcontextprotocol/sdk/server/index.js';
+import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { CallToolRequestSchema, ListToolsRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import {
   FAULT_MESSAGES,
@@ -14,9 +14,11 @@ import type { ServedWorld } from './served-world.ts';
  * else: not that there are faults, nor that the service is a fake (FH-20). `onCrash` is told of an
  * operation that broke, which no client can mend.
  */
-export function makeMcpServer(world: ServedWorld, onCrash: (error: unknown) => void): Server {
+export function makeMcpServer(world: ServedWorld, onCrash: (error: unknown) => void): McpServer {
   const { def } = world.service.world;
-  const server = new Server({ name: def.name, version: '1.0.0' }, { capabilities: { tools: {} } });
+  const mcp = new McpServer({ name: def.name, version: '1.0.0' }, { capabilities: { tools: {} } });
+  // Below its tools of zod schemas: ours are JSON schemas already.
+  const { server } = mcp;
   server.setRequestHandler(ListToolsRequestSchema, () => ({
     tools: def.operations.map((operation) => ({
       name: operation.name,
@@ -32,7 +34,7 @@ export function makeMcpServer(world: ServedWorld, onCrash: (error: unknown) => v
       throw error;
     }
   });
-  return server;
+  return mcp;
 }
 
 interface ToolResult {

@@ -81,15 +81,16 @@ async function answer(
   response: ServerResponse,
   breaks: (error: unknown) => void,
 ): Promise<void> {
-  const body = await readBody(request);
+  const read = await readBody(request);
   // The client left in the middle of its request: nothing has happened.
-  if (body === null) return;
-  if (body === 'too long') {
+  if (read === 'gone') return;
+  if (read === 'too long') {
     const why = `a body has at most ${HTTP_BODY_BYTES_MAX} bytes`;
     response.setHeader('connection', 'close');
     send(response, failure(413, 'invalid', why));
     return;
   }
+  const body = read.text;
   const { method = '', url = '' } = request;
   if (url === '/mcp') return answerMcp(world, request, response, { body, breaks });
   const routed = routeHttp(world.service.world.def, { method, path: url, body });
@@ -131,7 +132,10 @@ async function answerMcp(
   await transport.handleRequest(request, response, message);
 }
 
-function readBody(request: IncomingMessage): Promise<string | 'too long' | null> {
+/** The body, or why there is none: it is too long, or the client is gone. */
+function readBody(
+  request: IncomingMessage,
+): Promise<{ readonly text: string } | 'too long' | 'gone'> {
   return new Promise((resolve) => {
     const chunks: Buffer[] = [];
     let length = 0;
@@ -145,13 +149,13 @@ function readBody(request: IncomingMessage): Promise<string | 'too long' | null>
       }
     });
     request.on('end', () => {
-      resolve(Buffer.concat(chunks).toString('utf8'));
+      resolve({ text: Buffer.concat(chunks).toString('utf8') });
     });
     request.on('close', () => {
-      resolve(null);
+      resolve('gone');
     });
     request.on('error', () => {
-      resolve(null);
+      resolve('gone');
     });
   });
 }

@@ -23,8 +23,8 @@ export async function serveStdio(
   // The client is gone: there is nobody left to answer.
   streams.output.on('error', () => resolve());
   streams.input.on('error', () => resolve());
-  server.onclose = () => resolve();
-  server.onerror = (error) => {
+  server.server.onclose = () => resolve();
+  server.server.onerror = (error) => {
     complain(`a message was left out: ${(error.message.split('\n')[0] ?? '').slice(0, 200)}`);
   };
   lines.on('end', () => resolve());

@@ -8,7 +8,7 @@ import type { GuestPort } from '../world/port.ts';
 export function readText({ files }: GuestPort, name: string): string | null {
   const inode = files.lookup(ROOT, plainName(name));
   if (inode <= 0) return null;
-  const bytes = new Uint8Array(Number(files.stat(inode).size));
+  const bytes = new Uint8Array(files.stat(inode).size);
   const count = files.read(inode, 0, bytes);
   return count < 0 ? null : decodeUtf8(bytes.subarray(0, count));
 }
@@ -24,7 +24,7 @@ export function writeText(port: GuestPort, name: string, text: string): boolean 
 /** Adds to the end of a file and makes it durable. */
 export function appendText(port: GuestPort, name: string, text: string): boolean {
   const inode = openFile(port, name);
-  return inode > 0 && put(port, inode, Number(port.files.stat(inode).size), text);
+  return inode > 0 && put(port, inode, port.files.stat(inode).size, text);
 }
 
 function put(port: GuestPort, inode: number, offset: number, text: string): boolean {

@@ -233,7 +233,7 @@ export class CallClient {
 
   private open(pending: Pending): ReturnType<CallClient['poll']> {
     const { sockets } = this.port;
-    const [node = '', operation = ''] = splitTarget(pending.request.target);
+    const [node, operation] = splitTarget(pending.request.target);
     const [address] = sockets.resolve(node);
     const socket = address === undefined || operation === '' ? -1 : sockets.open('tcp');
     if (socket <= 0) return this.broken();

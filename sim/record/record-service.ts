@@ -60,6 +60,9 @@ export class RecordService {
   private readonly operations: ReadonlyMap<string, Bound>;
   private readonly view: WorldView;
   private callCount = 0;
+  /** The last second that was written as text, and that text. */
+  private shownSecond = -Infinity;
+  private shownText = '';
 
   /** Throws `scenario/handler` where a handler that the world names is not at hand. */
   constructor(options: RecordServiceOptions) {
@@ -224,23 +227,42 @@ export class RecordService {
     outcome: CallOutcome,
     { clockNs, latencyNs }: { readonly clockNs: VirtualNs; readonly latencyNs: VirtualNs },
   ): void {
-    const head = {
-      run: this.options.runIndex,
-      seq: this.callCount++,
-      ts: clockText(clockNs),
-      tool,
-      args,
-      fault: outcome.kind === 'fault' ? outcome.fault : null,
-      latency_ms: latencyNs / NS_PER_MS,
-      ok: outcome.kind === 'result',
-    };
+    const { options } = this;
+    // Two literals of a fixed shape: a trace is written for every call.
+    const run = options.runIndex;
+    const seq = this.callCount++;
+    const ts = this.clockText(clockNs);
+    const latency_ms = latencyNs / NS_PER_MS;
     const world_rev = this.world.revision;
     if (outcome.kind === 'result') {
-      this.options.onCall({ ...head, result: outcome.value, world_rev });
-    } else {
-      const error = outcome.kind === 'fault' ? outcome.fault : outcome.message;
-      this.options.onCall({ ...head, error, world_rev });
+      const result = outcome.value;
+      options.onCall({
+        run,
+        seq,
+        ts,
+        tool,
+        args,
+        fault: null,
+        latency_ms,
+        ok: true,
+        result,
+        world_rev,
+      });
+      return;
     }
+    const fault = outcome.kind === 'fault' ? outcome.fault : null;
+    const error = outcome.kind === 'fault' ? outcome.fault : outcome.message;
+    options.onCall({ run, seq, ts, tool, args, fault, latency_ms, ok: false, error, world_rev });
+  }
+
+  /** The clock as text; many calls fall into one second. */
+  private clockText(clockNs: VirtualNs): string {
+    const second = Math.floor(clockNs / NS_PER_S);
+    if (second !== this.shownSecond) {
+      this.shownSecond = second;
+      this.shownText = clockText(clockNs);
+    }
+    return this.shownText;
   }
 }
 

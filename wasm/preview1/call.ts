@@ -1,9 +1,9 @@
 import {
   CALL_CONNECTION,
-  CallClient,
   decodeUtf8,
   TARGET_LENGTH_MAX,
   type CallAnswer,
+  type CallClient,
 } from '../../sim/index.ts';
 import type { HostFunction } from '../runtime/host-set.ts';
 import { bytesNs, COST_NS } from './costs.ts';
