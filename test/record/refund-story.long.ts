@@ -46,9 +46,9 @@ async function runOnce(index: number, key: string | null): Promise<Run> {
 
 async function campaign(key: string | null): Promise<readonly Run[]> {
   const runs: Run[] = [];
-  // Four processes at a time; each has its own world, and its own file of state.
-  for (let index = 0; index < 20; index += 4) {
-    const batch = [0, 1, 2, 3].map((more) => runOnce(index + more, key));
+  // Two processes at a time; each has its own world, and its own file of state.
+  for (let index = 0; index < 20; index += 2) {
+    const batch = [0, 1].map((more) => runOnce(index + more, key));
     runs.push(...(await Promise.all(batch)));
   }
   return runs;

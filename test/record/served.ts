@@ -15,6 +15,9 @@ export interface ToolAnswer {
   readonly text: string;
 }
 
+/** The library gives up after a minute, which a busy machine may need to start a process. */
+const PATIENCE = { timeout: 600_000 } as const;
+
 /** A real client over real MCP. */
 export class ToolClient {
   private readonly client = new Client({ name: 'agent', version: '1' });
@@ -23,23 +26,24 @@ export class ToolClient {
   static async spawn(args: readonly string[]): Promise<ToolClient> {
     const made = new ToolClient();
     const command = { command: process.execPath, args: [SIM, 'world', 'serve', ...args] };
-    await made.client.connect(new StdioClientTransport({ ...command, stderr: 'ignore' }));
+    await made.client.connect(new StdioClientTransport({ ...command, stderr: 'ignore' }), PATIENCE);
     return made;
   }
 
   static async connect(url: string): Promise<ToolClient> {
     const made = new ToolClient();
     const transport = new StreamableHTTPClientTransport(new URL(url));
-    await made.client.connect(transport as Parameters<Client['connect']>[0]);
+    await made.client.connect(transport as Parameters<Client['connect']>[0], PATIENCE);
     return made;
   }
 
   async tools() {
-    return (await this.client.listTools()).tools;
+    return (await this.client.listTools({}, PATIENCE)).tools;
   }
 
   async call(name: string, args: Readonly<Record<string, unknown>> = {}): Promise<ToolAnswer> {
-    const { content, isError } = await this.client.callTool({ name, arguments: { ...args } });
+    const asked = { name, arguments: { ...args } };
+    const { content, isError } = await this.client.callTool(asked, undefined, PATIENCE);
     const [first] = content as { text: string }[];
     return { isError: isError === true, text: first?.text ?? '' };
   }
