@@ -18,7 +18,7 @@ export async function run(
   context: Context,
 ): Promise<number> {
   const path = args[0] ?? '';
-  const suite = await openSuite(path, { types: options.noTypes !== true }, context);
+  const suite = await openSuite(path, { types: !options.noTypes }, context);
   const seed = chooseSeed(context, suite.plan.seed);
   const { output } = context;
   const runner = await SuiteRunner.open(suite, makeEngine(context.artifactDir), seed.seed);

@@ -67,8 +67,8 @@ export function leafScenario(suite: Suite, body: LeafBody): CompiledScenario {
 export function ruleEvents(suite: Suite, assumption: string): readonly Row[] {
   const rules = findDeclared(suite, 'assumption', assumption)?.options['rules'] as readonly Row[];
   return rules.map((rule, index) => {
-    const { max_fires: _fires, mode: _mode, ...event } = rule;
-    return { at: '0s', ...event, name: ruleName(assumption, index) };
+    const event = Object.entries(rule).filter(([key]) => key !== 'max_fires' && key !== 'mode');
+    return { at: '0s', ...Object.fromEntries(event), name: ruleName(assumption, index) };
   });
 }
 

@@ -271,10 +271,11 @@ export function writeFile(path: string, data: string | Uint8Array): void {
 }
 
 /** What every word does in a process that is not the simulator's. Throws `usage/spec`. */
-function outside(word: string, ..._args: readonly unknown[]): never {
+function outside(word: string, ...args: readonly unknown[]): never {
+  const name = typeof args[0] === 'string' ? JSON.stringify(args[0]) : '';
   throw new SimError({
     code: 'usage/spec',
-    message: `${word}() of athanor/spec was called outside the simulator: specs are run by sim test`,
+    message: `${word}(${name}) of athanor/spec was called outside the simulator: specs are run by sim test`,
     remedy: 'run the spec with sim test FILE, see its leaves with sim plan FILE',
   });
 }
