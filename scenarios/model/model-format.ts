@@ -12,5 +12,5 @@ export interface ModelModule {
 /** Whether an image is a model's. */
 export function isModelImage(bytes: Uint8Array): boolean {
   if (bytes.length <= MODEL_MAGIC.length) return false;
-  return [...MODEL_MAGIC].every((letter, index) => bytes[index] === letter.charCodeAt(0));
+  return Array.from(MODEL_MAGIC).every((letter, index) => bytes[index] === letter.charCodeAt(0));
 }

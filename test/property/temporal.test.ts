@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { MILLION, NS_PER_MS, type ActionDef, type EventDef } from '../../sim/index.ts';
 import type { SmallOptions } from '../support/small-world.ts';
-import type { NODES} from './scripted.ts';
+import type { NODES } from './scripted.ts';
 import { scriptedWorld, type Act } from './scripted.ts';
 
 const MS = NS_PER_MS;
