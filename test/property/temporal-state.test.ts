@@ -272,9 +272,9 @@ that = { named = "no_crashed_nodes" }
   describe('set events of the plan off', () => {
     const crashes = (that: PredicateDef, more: Partial<EventDef> = {}, scripts = SCRIPTS) => {
       const action = { kind: 'crash', oneOf: [1] } as const;
-      const { forNs: _always, ...plain } = CRASH;
       const trigger = { kind: 'predicate', that } as const;
-      const event = { ...plain, atNs: 0, action, trigger, ...more };
+      const { name, withinNs, chance } = CRASH;
+      const event = { name, withinNs, chance, atNs: 0, action, trigger, ...more };
       return scriptedWorld(scripts, { toml: '', events: [event] });
     };
     const times = (run: ReturnType<typeof crashes>): number[] => {
