@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { helloToml, SimFolder } from './sim.ts';
 
-/** Nobody writes a history, nothing is left to crash at 20 s, and the two exits hold. */
+/** Nobody writes a history, nothing is left to kill at 20 s, and the two exits hold. */
 const IDLE = `
 [[property]]
 name = "reads are fresh"
@@ -11,7 +11,7 @@ model = "register"
 [[event]]
 name = "too late"
 at = "20s"
-do = "crash"
+do = "kill"
 node = "ada"
 `;
 

@@ -1,10 +1,11 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync } from 'node:fs';
-import { readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findBackend, setUpPlugin } from '../../bridge/index.ts';
+import { S_IFDIR, S_IFREG, writeCpio } from '../../bridge/image/cpio.ts';
 import type { Machine, MachineBackend, MachineEvent, MachineOptions } from '../../bridge/index.ts';
 
 /** Modules of Debian's cloud kernel that the machines of tests use, in the order of loading. */
@@ -69,15 +70,19 @@ export function testImage(): { readonly kernel: string; readonly initrd: string 
 function makeInitrd(source: string, folder: string, release: string, path: string): void {
   const draft = mkdtempSync(join(tmpdir(), 'athanor-initrd-'));
   try {
-    for (const name of ['modules', 'proc', 'dev']) mkdirSync(join(draft, name));
-    execFileSync('gcc', ['-O2', '-static', '-o', join(draft, 'init'), source]);
-    MODULES.forEach((module, index) => {
-      const from = join(folder, 'lib/modules', release, 'kernel', `${module}.ko`);
-      const number = String(index).padStart(2, '0');
-      copyFileSync(from, join(draft, 'modules', `${number}.ko`));
+    const init = join(draft, 'init');
+    execFileSync('gcc', ['-O2', '-static', '-o', init, source]);
+    const owned = { uid: 0, gid: 0 };
+    const folders = ['.', 'dev', 'modules', 'proc'].map((name) => {
+      return { path: name, mode: S_IFDIR | 0o755, bytes: new Uint8Array(0), ...owned };
     });
-    const script = `find . -print0 | sort -z | cpio -0 -o -H newc --quiet --reproducible > '${path}'`;
-    execFileSync('sh', ['-c', script], { cwd: draft });
+    const modules = MODULES.map((module, index) => {
+      const from = join(folder, 'lib/modules', release, 'kernel', `${module}.ko`);
+      const name = `modules/${String(index).padStart(2, '0')}.ko`;
+      return { path: name, mode: S_IFREG | 0o644, bytes: readFileSync(from), ...owned };
+    });
+    const program = { path: 'init', mode: S_IFREG | 0o755, bytes: readFileSync(init), ...owned };
+    writeFileSync(path, Buffer.concat([...writeCpio([...folders, ...modules, program])]));
   } finally {
     rmSync(draft, { recursive: true, force: true });
   }
