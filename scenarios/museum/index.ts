@@ -43,14 +43,14 @@ export const MUSEUM_CASES: readonly MuseumCase[] = [
     property: 'nothing acknowledged is lost',
     failingSeed: 1,
     budgetRuns: 20,
-    campaign: { seed: 1, story: /store fault disk sync error/ },
+    campaign: { seed: 1, story: /store fault sync-error/ },
   },
   {
     name: 'corrupt-truncate',
     property: 'what is committed stays',
     failingSeed: 1,
     budgetRuns: 100,
-    campaign: { seed: 1, story: /n\d fault disk bit rot/ },
+    campaign: { seed: 1, story: /n\d fault bit-rot/ },
   },
   {
     name: 'vote-in-two-writes',
