@@ -193,6 +193,6 @@ function parts(path: string): string[] {
 }
 
 function isPolicy(policy: unknown): policy is Interleavings {
-  if (policy === 'all' || policy === 'critical' || policy === 'dpor') return true;
+  if (policy === 'all' || policy === 'critical') return true;
   return typeof policy === 'number' && Number.isInteger(policy) && policy >= 1;
 }

@@ -11,6 +11,7 @@ import { specError } from './spec-error.ts';
 
 /** Policies that have a name but no implementation (FB-45). */
 const RESERVED_POLICIES: ReadonlyMap<string, string> = new Map([
+  ['dpor', 'it needs to know which branches can differ in order'],
   ['sut-internal', 'it needs guests that let the scheduler order their own threads'],
 ]);
 
@@ -111,9 +112,6 @@ function parallelAxis(node: ts.CallExpression, module: SpecModule, index: number
     return unknownAxis(name, 'a computed number of branches');
   }
   const size = interleavingCount(branches.length, policy);
-  if (policy === 'dpor') {
-    return { name, values: ['dpor'], size: 1, estimated: `dpor tries at most ${size} orders` };
-  }
   return { name, values: [`${policy} of ${branches.length} branches`], size, estimated: null };
 }
 
@@ -124,10 +122,10 @@ function readPolicy(
   const policy = options.entries.get('interleavings') ?? { kind: 'value', value: 1 };
   if (policy.kind === 'computed') return null;
   const value = policy.kind === 'value' ? policy.value : null;
-  if (value === 'all' || value === 'critical' || value === 'dpor') return value;
+  if (value === 'all' || value === 'critical') return value;
   if (typeof value === 'number' && Number.isInteger(value) && value >= 1) return value;
   const reserved = typeof value === 'string' ? RESERVED_POLICIES.get(value) : undefined;
-  const known = '1, a whole number, "all", "critical" or "dpor"';
+  const known = '1, a whole number, "all" or "critical"';
   if (reserved !== undefined) {
     const message = `interleavings "${String(value)}" is reserved: ${reserved}`;
     throw specError('interleavings', message, place, `write ${known}`);

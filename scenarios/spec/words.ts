@@ -110,7 +110,7 @@ export interface DeterminismOptions {
 
 /** Which orders of `parallel` are leaves: all N!, 2N - 1, those that can differ, or the first so many. */
 export interface ParallelOptions {
-  readonly interleavings?: 'all' | 'critical' | 'dpor' | number;
+  readonly interleavings?: 'all' | 'critical' | number;
 }
 
 /** Something that goes on: a function that starts it, or what it promised. */

@@ -3,9 +3,9 @@ import { COUNT_MAX, multiplyCounts } from './plan-tree.ts';
 
 /**
  * How many orders of `parallel`'s branches are tried (FB-43): 1, all N!, the first n in canonical
- * order, the 2N - 1 at the boundary, or by `dpor` those that can differ.
+ * order, or the 2N - 1 at the boundary.
  */
-export type Interleavings = number | 'all' | 'critical' | 'dpor';
+export type Interleavings = number | 'all' | 'critical';
 
 /** N!, at most `COUNT_MAX`. */
 export function factorial(count: number): number {
@@ -16,10 +16,10 @@ export function factorial(count: number): number {
   return product;
 }
 
-/** How many leaves so many branches make; for `dpor` the most, as its reduction shows in the run. */
+/** How many leaves so many branches make. */
 export function interleavingCount(branches: number, policy: Interleavings): number {
   const all = factorial(branches);
-  if (policy === 'all' || policy === 'dpor') return all;
+  if (policy === 'all') return all;
   if (policy === 'critical') return Math.min(Math.max(1, 2 * branches - 1), all);
   return Math.min(policy, all);
 }
