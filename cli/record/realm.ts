@@ -20,7 +20,7 @@ interface RealmApi {
   next(text: string): string;
 }
 
-/** A script that runs longer than this is taken for one that never ends: a crash, never a result. */
+/** A script that runs longer than this is taken for one that never ends: never a result. */
 const SCRIPT_MS_MAX = 10_000;
 
 /**
@@ -32,6 +32,8 @@ export class Realm {
   private readonly api: RealmApi;
   private readonly call: vm.Script;
   private bridge: RealmBridge = () => null;
+  /** What failed on our side while a script ran: told once it has let go, so that it cannot catch it. */
+  private failure: { readonly error: unknown } | null = null;
 
   /** Throws `scenario/handler` for a module that is no script. */
   constructor(modules: readonly HandlerModule[]) {
@@ -91,14 +93,36 @@ export class Realm {
     }
   }
 
-  /** Runs something of the realm with a limit of time; what escapes its own net is a crash. */
+  /**
+   * Runs something of the realm with a limit of time. What escapes its own net is a crash; the limit
+   * itself is no result of the run, since it depends on the host: it throws `guest/spin`.
+   */
   private enter(run: () => string): RealmReply {
+    this.failure = null;
+    const reply = this.attempt(run);
+    this.throwFailure();
+    return reply;
+  }
+
+  private throwFailure(): void {
+    const { failure } = this;
+    this.failure = null;
+    if (failure !== null) throw failure.error;
+  }
+
+  private attempt(run: () => string): RealmReply {
     try {
       const holder = vm.createContext({ run });
-      return JSON.parse(
-        this.call.runInContext(holder, { timeout: SCRIPT_MS_MAX }) as string,
-      ) as RealmReply;
+      const text = this.call.runInContext(holder, { timeout: SCRIPT_MS_MAX }) as string;
+      return JSON.parse(text) as RealmReply;
     } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ERR_SCRIPT_EXECUTION_TIMEOUT') {
+        throw new SimError({
+          code: 'guest/spin',
+          message: `a script ran for ${SCRIPT_MS_MAX / 1_000} s without an end`,
+          remedy: 'let it end, or let it wait in virtual time',
+        });
+      }
       return { kind: 'crash', message: error instanceof Error ? error.message : 'unknown' };
     }
   }
@@ -108,8 +132,8 @@ export class Realm {
       const request = JSON.parse(text) as Readonly<Record<string, unknown>>;
       return JSON.stringify(this.bridge(request));
     } catch (error) {
-      const message = error instanceof Error ? error.message : 'unknown';
-      return JSON.stringify({ kind: 'crash', message });
+      this.failure ??= { error };
+      return JSON.stringify({ kind: 'crash', message: 'the run has ended' });
     }
   }
 }

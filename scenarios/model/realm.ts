@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createContext, Script, type Context } from 'node:vm';
+import { SimError } from '../../sim/index.ts';
 import { packageRoot } from '../package-root.ts';
 
 /** A guest inside the realm: only the realm looks into it. */
@@ -87,6 +88,14 @@ export class Realm {
     this.code.enter(guest);
     try {
       this.turn.runInContext(this.context, { timeout: STEP_WALL_MS_MAX });
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ERR_SCRIPT_EXECUTION_TIMEOUT') throw error;
+      // The host's time decides here, so it can be no result of the run.
+      throw new SimError({
+        code: 'guest/spin',
+        message: `a body ran for ${STEP_WALL_MS_MAX / 1_000} s without an end`,
+        remedy: 'let it end, or let it wait in virtual time: await sleep(1)',
+      });
     } finally {
       this.code.enter(null);
     }

@@ -1,3 +1,4 @@
+import { Divergence } from '../explore/replay.ts';
 import { assert } from '../kernel/assert.ts';
 import type { Decisions } from '../kernel/decision.ts';
 import { SimError } from '../kernel/errors.ts';
@@ -318,7 +319,8 @@ function admit(
 }
 
 function handlerCrash({ name, handler }: OperationDef, error: unknown): unknown {
-  if (error instanceof SimError) return error;
+  // A replay that parts within a handler is no fault of the handler.
+  if (error instanceof SimError || error instanceof Divergence) return error;
   return new SimError({
     code: 'crash/handler',
     message: `an operation broke: ${error instanceof Error ? error.message : 'it threw no Error'}`,

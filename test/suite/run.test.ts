@@ -209,6 +209,12 @@ describe('the realm of bodies', () => {
     expect(exitCode).toBe(0);
   });
 
+  it('takes no verdict from the time of the host', async () => {
+    const { exitCode, leaves, stderr } = await runSuite(`test('t', () => { for (;;); });`);
+    expect([exitCode, leaves]).toEqual([5, []]);
+    expect(stderr).toContain('guest/spin');
+  }, 60_000);
+
   it('ends a body that never lets time pass', async () => {
     const { leaves } = await runSuite(`test('t', async () => { for (;;) await sleep(0); });`);
     expect(leaves[0]?.outcome).toBe('fail');
@@ -231,7 +237,13 @@ describe('the realm of bodies', () => {
       'half.athanor',
     ]);
     expect([saved.exitCode, saved.stderr]).toEqual([0, '']);
-    const resumed = await folder.sim(['resume', 'half.athanor', '--out', 'resumed.athanor']);
-    expect(resumed.exitCode).toBe(1);
+    const end = async (...args: string[]): Promise<unknown> => {
+      const { records } = await folder.sim([...args, '--format', 'jsonl']);
+      const last = records().find(({ type }) => type === 'result');
+      return [last?.['verdict'], last?.['decision_chain'], last?.['event_chain'], last?.['end_ns']];
+    };
+    const whole = await end('run', bundle, '--out', 'whole.athanor');
+    expect(whole).toEqual(['fail', expect.any(String), expect.any(String), 1_000_000_000]);
+    expect(await end('resume', 'half.athanor', '--out', 'resumed.athanor')).toEqual(whole);
   });
 });
