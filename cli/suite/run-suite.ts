@@ -105,7 +105,7 @@ export class SuiteRunner {
     answers: LeafSource,
     onConsole?: (piece: ConsolePiece) => void,
   ): Pick<LeafResult, 'record' | 'images' | 'sources'> {
-    const key = `${body.key}\n${body.faults.join('\n')}`;
+    const key = JSON.stringify(body);
     let compiled = this.compiled.get(key);
     if (compiled === undefined) {
       compiled = leafScenario(this.suite, body);

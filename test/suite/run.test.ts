@@ -145,6 +145,15 @@ describe('sim test', () => {
     expect([exitCode, outcomes(leaves)]).toEqual([1, ['inconclusive']]);
   });
 
+  it('gives each test of a scenario its own time', async () => {
+    const { leaves } = await runSuite(`${ECHO}
+      faultAssumption('slow', { target: echo, rules: [{ do: 'degrade', extra_latency: '1ms' }] });
+      scenario('s', async () => { await sleep(5_000); });
+      faultScenario('short', { scenario: 's', faults: ['slow'], timeout: '2s' });
+      faultScenario('long', { scenario: 's', faults: ['slow'], timeout: '20s' });`);
+    expect(outcomes(leaves)).toEqual(['pass', 'inconclusive', 'pass']);
+  });
+
   it('FB-74 fails when a filter matches nothing', async () => {
     const { exitCode, stderr } = await runSuite(`test('t', () => {});`, ['--test', 'tt']);
     expect(exitCode).toBe(1);
