@@ -2,6 +2,7 @@ import {
   ddmin,
   decodeDecisions,
   decodeEvents,
+  decidingMoment,
   drawUniform,
   firingsOf,
   isSound,
@@ -72,9 +73,6 @@ const REDRAWS = 32;
 
 /** How much later events may be moved: less than the second by which a run may outlast the failure. */
 const LATER_NS_MAX = 500_000_000;
-
-/** Kinds of properties that something must happen for. */
-const LIVENESS: ReadonlySet<string> = new Set(['exit', 'eventually']);
 
 /** Links and single decisions are tried one by one only up to this many. */
 const UNITS_MAX = 512;
@@ -451,6 +449,6 @@ export function viewOf(
     decisions: [...decodeDecisions(readWholeLog(record.schedule, LOG_DECISIONS))],
     failNs: decidedNs ?? result.endNs,
     // That somebody did not finish may have any reason: what mends must stay.
-    isSafety: decidedNs !== null && !LIVENESS.has(property?.kind ?? ''),
+    isSafety: decidingMoment(result, wanted.property) !== null,
   };
 }

@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os';
 import {
   answersOf,
+  decidingMoment,
   decodeDecisions,
   LOG_DECISIONS,
   readWholeLog,
@@ -44,7 +45,8 @@ export async function bisectBuilds(
   checkOptions(options);
   const numbers = checkNumbers({ ...options, budgetDefault: BUDGET_DEFAULT });
   const subject = readSubject(path, context);
-  const { scenario, images, schedule } = subject.bundle;
+  const { scenario, images, schedule, manifest } = subject.bundle;
+  const { outcome } = manifest;
   const label = chooseGuest(scenario, options.guest);
   const engine = makeEngine(context.artifactDir);
   const pool = new ProbePool({ jobs: options.jobs ?? availableParallelism(), engine });
@@ -59,6 +61,7 @@ export async function bisectBuilds(
       label,
       answers: answersOf(decodeDecisions(readWholeLog(schedule, LOG_DECISIONS))),
       wanted: subject.wanted,
+      isDecidedInTime: decidingMoment(outcome, subject.wanted.property) !== null,
       pool,
       budget: numbers.budget,
       onProgress: (done) => progress.update(done, ''),

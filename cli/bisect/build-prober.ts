@@ -48,6 +48,8 @@ export interface ProberOptions {
   /** The recorded decisions, in order. */
   readonly answers: readonly Answer[];
   readonly wanted: FailureSignature;
+  /** Whether a moment of the recorded run decided the failure, and not only its end. */
+  readonly isDecidedInTime: boolean;
   readonly pool: ProbePool;
   /** At most this many runs. */
   readonly budget: number;
@@ -73,6 +75,8 @@ export class BuildProber implements BuildJudge {
   private readonly standings = new Map<number, Standing>();
   /** Of builds that fail: the first of their runs that did. */
   private readonly failing = new Map<number, number>();
+  /** Whether the good end uses up its virtual time: that is then how a good build ends. */
+  private goodOutlasts = false;
   private spent = 0;
 
   constructor(options: ProberOptions) {
@@ -195,7 +199,7 @@ export class BuildProber implements BuildJudge {
         replayFails = fails;
       }
       if (fails && failures++ === 0) this.failing.set(before.index, before.runs + at);
-      if (!fails && isOther(result)) {
+      if (!fails && this.isOther(result, before.index)) {
         others++;
         lastOther = result.signature?.primary ?? result.reason;
       }
@@ -205,10 +209,22 @@ export class BuildProber implements BuildJudge {
     const skipped = hopeless ? `each run ends in another way: ${lastOther}` : null;
     return { ...before, failures, others, runs, replayFails, drift, skipped };
   }
-}
 
-/** A run that neither failed as wanted nor went on to where it could have. */
-function isOther({ verdict, reason }: ProbeResult): boolean {
-  if (verdict === 'inconclusive') return reason !== 'stopped';
-  return verdict !== 'pass';
+  /** Whether a run neither failed as wanted nor went on to where it could have. */
+  private isOther({ verdict, reason }: ProbeResult, index: number): boolean {
+    if (verdict !== 'inconclusive') return verdict !== 'pass';
+    if (reason === 'stopped') return false;
+    return reason !== 'virtual-time' || !this.outlasts(index);
+  }
+
+  /**
+   * Whether a build may use up its virtual time and pass. A failure that a moment decides had as much
+   * time as in the runs of the bad end, and `sim shrink` leaves little more. Between the ends only if
+   * the good end does so too: else such a build hangs, and hides what it would have done.
+   */
+  private outlasts(index: number): boolean {
+    if (!this.options.isDecidedInTime) return false;
+    if (index === 0) this.goodOutlasts = true;
+    return this.goodOutlasts || index === this.options.builds.length - 1;
+  }
 }

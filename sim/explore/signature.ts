@@ -1,4 +1,5 @@
 import type { RunOutcome } from '../bundle/manifest.ts';
+import type { VirtualNs } from '../kernel/units.ts';
 import { compareText } from '../plan/admit.ts';
 import type { TemporalDef } from '../plan/predicates.ts';
 import type { NodeDef, ScenarioDef } from '../plan/scenario.ts';
@@ -54,6 +55,19 @@ export function failureSignature(
 /** Whether a run failed for the reason that is looked for, whatever else failed as well. */
 export function sameFailure(wanted: FailureSignature, found: FailureSignature | null): boolean {
   return found !== null && found.all.includes(wanted.primary);
+}
+
+/** Kinds of properties that something must happen for: that it did not may have any reason. */
+const LIVENESS: ReadonlySet<string> = new Set(['exit', 'eventually']);
+
+/**
+ * The moment of the run that decided that a property failed; null where its end did, or where
+ * something that did not happen did.
+ */
+export function decidingMoment({ properties }: SignedOutcome, name: string): VirtualNs | null {
+  const property = properties.find((candidate) => candidate.name === name);
+  if (property === undefined || LIVENESS.has(property.kind)) return null;
+  return property.verdict === 'fail' ? property.atNs : null;
 }
 
 /** A property's detail without what differs from run to run. */

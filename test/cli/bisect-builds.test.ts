@@ -124,6 +124,52 @@ describe('sim bisect --good --bad', () => {
   });
 });
 
+describe('builds that go on for longer than a shrunk run', () => {
+  const lingerSeconds = 5;
+  let shrunk = '';
+
+  beforeAll(async () => {
+    const failing = await record({ ...shapeOf(0, 0), lingerSeconds, word: 'long' }, 1);
+    shrunk = 'shrunk.athanor';
+    const { exitCode } = await folder.sim(['shrink', failing, '--out', shrunk]);
+    expect(exitCode).toBe(0);
+    // What is left of the time is less than any build takes.
+    const { virtualNsMax } = openBundle(folder.read(shrunk)).scenario.plan.limits;
+    expect(virtualNsMax).toBeLessThan(lingerSeconds * 1_000_000_000);
+  });
+
+  function builds(name: string, shapes: readonly Partial<BuildShape>[]): string {
+    mkdirSync(join(folder.path, name));
+    shapes.forEach((shape, index) => {
+      const whole = { ...shapeOf(index, BUILDS), lingerSeconds, ...shape };
+      folder.write(join(name, `${index}.wasm`), assemble(whole));
+    });
+    return name;
+  }
+
+  it('pass where they use up their time without the failure', async () => {
+    const list = builds('lingering', [{}, {}, {}, {}, { isBad: true }, { isBad: true }]);
+    const { exitCode, records, stderr } = await bisect(shrunk, '--builds', list);
+    expect([exitCode, stderr]).toEqual([0, '']);
+    const result = { first_bad: '4.wasm', last_good: '3.wasm', exact: true, skipped: [] };
+    expect(records().at(-1)).toMatchObject(result);
+  });
+
+  it('are told from builds that hang by the good end', async () => {
+    const [short, hung] = [{ lingerSeconds: 0 }, { lingerSeconds: 60 }];
+    const list = builds('hanging', [short, short, hung, hung, short, { isBad: true }]);
+    const { exitCode, records } = await bisect(shrunk, '--builds', list);
+    const result = { first_bad: '5.wasm', exact: true, skipped: ['2.wasm', '3.wasm'] };
+    expect([exitCode, records().at(-1)]).toMatchObject([0, result]);
+  });
+
+  it('are told for the swapped ends that they are', async () => {
+    const list = builds('backwards', [{ isBad: true }, {}]);
+    const { exitCode, stderr } = await bisect(shrunk, '--builds', list);
+    expect([exitCode, stderr]).toEqual([5, expect.stringContaining('input/builds-swapped')]);
+  });
+});
+
 describe('builds that are no use', () => {
   let failing = '';
 

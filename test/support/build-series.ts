@@ -8,6 +8,8 @@ export interface BuildShape {
   readonly extraDraws: number;
   /** Unrelated lines on the console. */
   readonly extraLines: number;
+  /** How long it goes on after its last line, without doing anything. */
+  readonly lingerSeconds?: number;
   /** Another name for the function that ticks, and another word for what it writes. */
   readonly word: string;
 }
@@ -29,7 +31,7 @@ export async function openBuildSeries(): Promise<(shape: BuildShape) => Uint8Arr
 }
 
 function assemble(shape: BuildShape, wabt: Wabt): Uint8Array {
-  const { isBad, extraDraws, extraLines, word } = shape;
+  const { isBad, extraDraws, extraLines, lingerSeconds = 0, word } = shape;
   const draws = '(drop (call $random (i32.const 64) (i32.const 8)))\n'.repeat(extraDraws);
   const lines = '(call $say (i32.const 128) (i32.const 6))\n'.repeat(extraLines);
   const defect = `
@@ -39,6 +41,8 @@ function assemble(shape: BuildShape, wabt: Wabt): Uint8Array {
   (import "wasi_snapshot_preview1" "random_get" (func $random (param i32 i32) (result i32)))
   (import "wasi_snapshot_preview1" "fd_write"
     (func $write (param i32 i32 i32 i32) (result i32)))
+  (import "wasi_snapshot_preview1" "poll_oneoff"
+    (func $wait (param i32 i32 i32 i32) (result i32)))
   (memory (export "memory") 1)
   (data (i32.const 96) "${word}\\n")
   (data (i32.const 112) "lost\\n")
@@ -57,7 +61,15 @@ function assemble(shape: BuildShape, wabt: Wabt): Uint8Array {
     (loop $again
       (call $${word})
       (local.set $left (i32.sub (local.get $left) (i32.const 1)))
-      (br_if $again (local.get $left)))))`);
+      (br_if $again (local.get $left)))
+    ${lingerSeconds === 0 ? '' : waitFor(lingerSeconds)}))`);
+}
+
+/** A wait on the monotonic clock: a subscription of 48 bytes, for what else is all zeros. */
+function waitFor(seconds: number): string {
+  return `(i32.store (i32.const 272) (i32.const 1))
+    (i64.store (i32.const 280) (i64.const ${seconds}000000000))
+    (drop (call $wait (i32.const 256) (i32.const 320) (i32.const 1) (i32.const 8)))`;
 }
 
 /** The scenario of such a guest, read from `guest.wasm`. */
