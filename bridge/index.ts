@@ -16,6 +16,7 @@ export * from './machine-events.ts';
 export * from './machine.ts';
 export * from './build/backend-kind.ts';
 export { findBackend, setUpPatched, setUpPlugin } from './build/backend.ts';
+export type { AdapterKind } from './build/adapter.ts';
 export type { SetupOptions } from './build/backend.ts';
 export { installPackages, missingPackages, neededPackages } from './build/packages.ts';
 export { PACKAGED_QEMU } from './build/qemu-binary.ts';

@@ -4,6 +4,8 @@ import { SimError, VIRTUAL_NS_MAX } from '../sim/index.ts';
 export interface MachineBackend {
   /** `plugin`: a stock QEMU that loads the adapter; `patched`: one with the adapter built in. */
   readonly kind: 'plugin' | 'patched';
+  /** QEMU's version, `10.0.2`. */
+  readonly version: string;
   /** Path of the QEMU binary. */
   readonly binary: string;
   /** Path of the adapter, for `plugin`. */

@@ -11,3 +11,8 @@ export function cacheFolder(host: Pick<Host, 'env' | 'cwd'>): string {
   if (XDG_CACHE_HOME !== '') return join(resolve(host.cwd, XDG_CACHE_HOME), 'athanor');
   return join(resolve(host.cwd, HOME), '.cache', 'athanor');
 }
+
+/** Its part for machines: QEMU's sources, adapters, images and their packages (docs/machines.md). */
+export function machinesFolder(host: Pick<Host, 'env' | 'cwd'>): string {
+  return join(cacheFolder(host), 'machines');
+}

@@ -5,17 +5,18 @@ import { join } from 'node:path';
 import { SimError } from '../../sim/index.ts';
 import { WIRE_VERSION } from '../channel/wire.ts';
 import type { MachineBackend } from '../machine-options.ts';
-import type { BackendKind } from './backend-kind.ts';
+import { adapterDigest, type AdapterKind } from './adapter.ts';
 import { fetchQemuSource } from './debian-source.ts';
 import { buildPatched } from './patched.ts';
 import { buildPlugin } from './plugin.ts';
-import { PACKAGED_QEMU, inspectQemu } from './qemu-binary.ts';
+import { PACKAGED_QEMU, buildIdOf, inspectQemu } from './qemu-binary.ts';
 import type { QemuBinary } from './qemu-binary.ts';
 import { selfTest } from './self-test.ts';
 
 /** The adapter relies on structures as QEMU 10.0 lays them out. */
 const SUPPORTED_VERSION = /^10\.0\.\d+$/;
-const RECORD_SCHEMA = 1;
+const RECORD_SCHEMA = 2;
+const KEY_DIGITS = 16;
 /** Firmware comes from Debian's packages, which hold no code of the host's. */
 const PACKAGED_FIRMWARE = ['/usr/share/qemu', '/usr/share/seabios'];
 
@@ -33,11 +34,13 @@ interface BackendRecord {
   readonly schema_version: number;
   readonly backend: MachineBackend;
   readonly buildId: string;
-  readonly version: string;
+  /** SHA-256 of the plugin; empty for a QEMU with the adapter inside, which `buildId` covers. */
+  readonly plugin: string;
 }
 
-function recordPath(cacheFolder: string, kind: string): string {
-  return join(cacheFolder, `backend-${kind}.json`);
+/** One for each version of the adapter: several of the simulator get along in one cache. */
+function recordPath(cacheFolder: string, kind: AdapterKind): string {
+  return join(cacheFolder, `backend-${kind}-${adapterDigest(kind).slice(0, KEY_DIGITS)}.json`);
 }
 
 /**
@@ -50,8 +53,9 @@ export async function setUpPlugin(options: SetupOptions): Promise<MachineBackend
   const source = await fetchQemuSource(options.cacheFolder, options.say);
   const plugin = await buildPlugin(source, options.cacheFolder, options.say);
   const identity = identityOf('plugin', qemu, [plugin.sourcesDigest, source.digest]);
-  const parts = { kind: 'plugin', binary: qemu.path, plugin: plugin.path, identity } as const;
-  return prove({ ...parts, firmwareFolders: [] }, qemu, options);
+  const { path: binary, version, buildId } = qemu;
+  const parts = { kind: 'plugin', version, binary, plugin: plugin.path, identity } as const;
+  return prove({ ...parts, firmwareFolders: [] }, buildId, options);
 }
 
 /**
@@ -63,55 +67,81 @@ export async function setUpPatched(options: SetupOptions): Promise<MachineBacken
   const built = await buildPatched(source, options.cacheFolder, options.say);
   const qemu = await inspectQemu(built.path);
   const identity = identityOf('patched', qemu, [built.seriesDigest, source.digest]);
-  const parts = { kind: 'patched', binary: qemu.path, identity } as const;
-  return prove({ ...parts, firmwareFolders: PACKAGED_FIRMWARE }, qemu, options);
+  const { path: binary, version, buildId } = qemu;
+  const parts = { kind: 'patched', version, binary, identity } as const;
+  return prove({ ...parts, firmwareFolders: PACKAGED_FIRMWARE }, buildId, options);
 }
 
 async function prove(
   backend: MachineBackend,
-  qemu: QemuBinary,
+  buildId: string,
   { cacheFolder, say }: SetupOptions,
 ): Promise<MachineBackend> {
   say('proving that the adapter and QEMU belong together');
   await selfTest(backend, cacheFolder);
-  const { buildId, version } = qemu;
-  writeRecord(cacheFolder, { schema_version: RECORD_SCHEMA, backend, buildId, version });
+  const plugin = digestOf(backend.plugin);
+  writeRecord(cacheFolder, { schema_version: RECORD_SCHEMA, backend, buildId, plugin });
   return backend;
 }
 
 /**
- * The backend that `sim vm setup` made: the one of `kind`, else patched before plugin. Errors:
- * `backend/missing` if there is none, `backend/identity` if QEMU or the adapter changed since.
+ * The backend that `sim vm setup` made for this version of the adapter: the one of `kind`, else
+ * patched before plugin. Errors: `backend/missing` if there is none, `backend/identity` if QEMU or
+ * the adapter changed since (CR-49).
  */
-export async function findBackend(
-  cacheFolder: string,
-  kind?: MachineBackend['kind'],
-): Promise<MachineBackend> {
+export function findBackend(cacheFolder: string, kind?: AdapterKind): MachineBackend {
   const kinds = kind === undefined ? (['patched', 'plugin'] as const) : [kind];
   const path = kinds.map((each) => recordPath(cacheFolder, each)).find((each) => existsSync(each));
-  if (path === undefined) {
-    throw new SimError({
-      code: 'backend/missing',
-      message: `machines are not set up on this computer${kind === undefined ? '' : ` for the backend ${kind}`}`,
-      remedy: `run \`sim vm setup${kind === undefined ? '' : ` --backend ${kind}`}\``,
-    });
-  }
-  const record = JSON.parse(readFileSync(path, 'utf8')) as BackendRecord;
+  if (path === undefined) throw notSetUp(kind);
+  const record = readRecordFile(path);
+  if (record === null) throw changed('the record of the set-up is damaged', path);
   const { backend } = record;
-  const qemu = await inspectQemu(backend.binary);
-  const complete = backend.plugin === undefined || existsSync(backend.plugin);
-  if (record.schema_version === RECORD_SCHEMA && qemu.buildId === record.buildId && complete) {
-    return backend;
+  const buildId = buildIdOf(backend.binary);
+  if (buildId !== record.buildId) {
+    throw changed(`QEMU is another build (${buildId}, expected ${record.buildId})`, backend.binary);
   }
-  throw new SimError({
+  if (digestOf(backend.plugin) !== record.plugin) {
+    throw changed('the adapter is not the one that was proven', backend.plugin ?? path);
+  }
+  return backend;
+}
+
+function readRecordFile(path: string): BackendRecord | null {
+  try {
+    const record = JSON.parse(readFileSync(path, 'utf8')) as BackendRecord;
+    return record.schema_version === RECORD_SCHEMA ? record : null;
+  } catch (error) {
+    if (error instanceof SyntaxError) return null;
+    throw error;
+  }
+}
+
+/** SHA-256 of a file; empty for none. */
+function digestOf(path: string | undefined): string {
+  if (path === undefined || !existsSync(path)) return '';
+  return createHash('sha256').update(readFileSync(path)).digest('hex');
+}
+
+function notSetUp(kind: AdapterKind | undefined): SimError {
+  const which = kind === undefined ? '' : ` for the backend ${kind}`;
+  return new SimError({
+    code: 'backend/missing',
+    message: `machines are not set up on this computer${which}`,
+    remedy: `run \`sim vm setup${kind === undefined ? '' : ` --backend ${kind}`}\``,
+  });
+}
+
+function changed(what: string, place: string): SimError {
+  return new SimError({
     code: 'backend/identity',
-    message: `QEMU or the adapter changed since machines were set up (build ${qemu.buildId}, expected ${record.buildId})`,
+    message: `what runs machines changed since they were set up: ${what}`,
+    place,
     remedy: 'run `sim vm setup` again',
   });
 }
 
 /** What decides a machine's behaviour: QEMU's build, the adapter's sources, the channel. */
-function identityOf(kind: BackendKind, qemu: QemuBinary, digests: readonly string[]): string {
+function identityOf(kind: AdapterKind, qemu: QemuBinary, digests: readonly string[]): string {
   const parts = [kind, qemu.version, qemu.buildId, `wire ${WIRE_VERSION}`, ...digests];
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex');
 }

@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { SimError } from '../../sim/index.ts';
+import { withDraft } from './draft.ts';
 import { runProgram } from './program.ts';
 
 /** Suites whose QEMU is of a version that the adapter is written for, the best first. */
@@ -51,16 +52,12 @@ export async function fetchQemuSource(
     const known = JSON.parse(readFileSync(kept, 'utf8')) as QemuSource;
     if (isComplete(known)) return known;
   }
-  mkdirSync(cacheFolder, { recursive: true });
-  const draft = mkdtempSync(join(cacheFolder, 'source-'));
-  try {
+  return withDraft(cacheFolder, async (draft) => {
     const source = await download(draft, cacheFolder, say);
     writeFileSync(`${kept}.${process.pid}`, `${JSON.stringify(source, null, 2)}\n`);
     renameSync(`${kept}.${process.pid}`, kept);
     return source;
-  } finally {
-    rmSync(draft, { recursive: true, force: true });
-  }
+  });
 }
 
 async function download(

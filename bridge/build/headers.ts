@@ -1,7 +1,8 @@
-import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 
 import type { QemuSource } from './debian-source.ts';
+import { withDraft } from './draft.ts';
 import { runProgram } from './program.ts';
 
 /** What the plugin needs of QEMU's sources: headers, and the generator of those for QAPI. */
@@ -32,9 +33,7 @@ export async function qemuHeaders(
   const folder = join(cacheFolder, `qemu-${source.version}-headers-${source.digest.slice(0, 16)}`);
   if (existsSync(folder)) return folder;
   say('unpacking the headers of QEMU');
-  mkdirSync(cacheFolder, { recursive: true });
-  const draft = mkdtempSync(join(cacheFolder, 'headers-'));
-  try {
+  return withDraft(cacheFolder, async (draft) => {
     const archive = join(source.folder, source.original);
     const top = `qemu-${source.version}`;
     const parts = PARTS.map((part) => `${top}/${part}`);
@@ -54,7 +53,5 @@ export async function qemuHeaders(
     );
     if (!existsSync(folder)) renameSync(draft, folder);
     return folder;
-  } finally {
-    rmSync(draft, { recursive: true, force: true });
-  }
+  });
 }

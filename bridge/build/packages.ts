@@ -1,9 +1,10 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { SimError } from '../../sim/index.ts';
 import type { BackendKind } from './backend-kind.ts';
 import { KEYRING, debianMirrors } from './debian-source.ts';
+import { withDraft } from './draft.ts';
 import { runProgram } from './program.ts';
 
 const TIMEOUT_MS = 900_000;
@@ -79,14 +80,12 @@ export async function installPackages(
 ): Promise<void> {
   if (names.length === 0) return;
   if (process.getuid?.() !== 0) throw notRoot(names);
-  mkdirSync(cacheFolder, { recursive: true });
-  const draft = mkdtempSync(join(cacheFolder, 'apt-'));
   const options = {
     remedy: REMEDY,
     timeoutMs: TIMEOUT_MS,
     environment: { DEBIAN_FRONTEND: 'noninteractive' },
   };
-  try {
+  await withDraft(cacheFolder, async (draft) => {
     const { settings, backports } = await backportsBeside(draft);
     say('downloading the lists of packages');
     await runProgram('apt-get', [...settings, '-q', 'update'], options);
@@ -96,9 +95,7 @@ export async function installPackages(
     const chosen = [...plain, ...late.map((name) => `${name}/${backports}`)];
     const flags = ['-q', '-y', '--no-install-recommends', 'install'];
     await runProgram('apt-get', [...settings, ...flags, ...chosen], options);
-  } finally {
-    rmSync(draft, { recursive: true, force: true });
-  }
+  });
 }
 
 async function backportsBeside(draft: string): Promise<{ settings: string[]; backports: string }> {

@@ -1,11 +1,13 @@
-import { copyFileSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync } from 'node:fs';
+import { copyFileSync, cpSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { readdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { cacheKey, digestFolders } from './digest.ts';
+import { adapterDigest } from './adapter.ts';
+import { cacheKey } from './digest.ts';
 import type { QemuSource } from './debian-source.ts';
+import { withDraft } from './draft.ts';
 import { adapterSources } from './package-root.ts';
-import { runProgram } from './program.ts';
+import { runProgram, type ProgramOptions } from './program.ts';
 
 /** Only what simulated machines have; nothing is downloaded, and no program of the host is found. */
 const CONFIGURE = [
@@ -14,6 +16,8 @@ const CONFIGURE = [
   ...['--without-default-devices', '--with-devices-x86_64=sim', '--disable-docs'],
   ...['--disable-tools', '--disable-guest-agent', '--disable-install-blobs'],
   ...['--disable-download', '--disable-werror'],
+  // Nothing of the folder or the time of the build in the binary: its digest is the same everywhere.
+  ...['--disable-debug-info', '--enable-strip'],
 ];
 const REMEDY = 'run `sim vm setup --backend patched` as root, so that it installs what it needs';
 const STEP_TIMEOUT_MS = 900_000;
@@ -41,15 +45,13 @@ export async function buildPatched(
   say: (line: string) => void,
 ): Promise<BuiltQemu> {
   const root = adapterSources();
-  const seriesDigest = digestFolders(['src', 'intree', 'patches'].map((each) => join(root, each)));
+  const seriesDigest = adapterDigest('patched');
   const compiler = await runProgram('gcc', ['--version'], options());
   const key = cacheKey([seriesDigest, source.digest, compiler, ...CONFIGURE]);
   const folder = join(cacheFolder, `patched-${key}`);
   const path = join(folder, BINARY);
   if (existsSync(path)) return { path, seriesDigest, cached: true };
-  mkdirSync(cacheFolder, { recursive: true });
-  const draft = mkdtempSync(join(cacheFolder, 'patched-draft-'));
-  try {
+  return withDraft(cacheFolder, async (draft) => {
     const tree = join(draft, 'tree');
     await unpack(source, tree, say);
     await insertAdapter(root, tree);
@@ -60,9 +62,7 @@ export async function buildPatched(
     copyFileSync(join(tree, 'COPYING'), join(result, 'COPYING'));
     if (!existsSync(folder)) renameSync(result, folder);
     return { path, seriesDigest, cached: false };
-  } finally {
-    rmSync(draft, { recursive: true, force: true });
-  }
+  });
 }
 
 /** The original sources with Debian's changes. */
@@ -124,6 +124,8 @@ async function compile(tree: string, build: string, say: (line: string) => void)
   return join(build, BINARY);
 }
 
-function options(): { readonly remedy: string; readonly timeoutMs: number } {
-  return { remedy: REMEDY, timeoutMs: STEP_TIMEOUT_MS };
+/** The programs of Debian's packages, whatever else the user's PATH would find first. */
+function options(): ProgramOptions {
+  const environment = { PATH: '/usr/bin:/bin' };
+  return { remedy: REMEDY, timeoutMs: STEP_TIMEOUT_MS, environment };
 }

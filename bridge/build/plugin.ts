@@ -1,9 +1,11 @@
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync } from 'node:fs';
+import { copyFileSync, existsSync, readdirSync } from 'node:fs';
 import { renameSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
 
-import { cacheKey, digestFolders } from './digest.ts';
+import { adapterDigest, adapterFolders } from './adapter.ts';
+import { cacheKey } from './digest.ts';
 import type { QemuSource } from './debian-source.ts';
+import { withDraft } from './draft.ts';
 import { qemuHeaders } from './headers.ts';
 import { adapterSources } from './package-root.ts';
 import { runProgram } from './program.ts';
@@ -47,8 +49,8 @@ export async function buildPlugin(
   say: (line: string) => void,
 ): Promise<BuiltPlugin> {
   const root = adapterSources();
-  const folders = [join(root, 'src'), join(root, 'config')];
-  const sourcesDigest = digestFolders(folders);
+  const folders = adapterFolders('plugin');
+  const sourcesDigest = adapterDigest('plugin');
   const options = { remedy: COMPILER_REMEDY, timeoutMs: TIMEOUT_MS };
   const compiler = await runProgram('gcc', ['--version'], options);
   const glib = (await runProgram('pkg-config', ['--cflags', 'glib-2.0'], options)).trim();
@@ -57,8 +59,7 @@ export async function buildPlugin(
   if (existsSync(path)) return { path, sourcesDigest, cached: true };
   const headers = await qemuHeaders(source, cacheFolder, say);
   say('compiling the adapter');
-  const draft = mkdtempSync(join(cacheFolder, 'plugin-draft-'));
-  try {
+  return withDraft(cacheFolder, async (draft) => {
     const include = [
       ...folders.map((folder) => `-I${folder}`),
       ...HEADER_FOLDERS.map((folder) => `-I${join(headers, folder)}`),
@@ -70,12 +71,9 @@ export async function buildPlugin(
     for (const object of objects) rmSync(object);
     copyFileSync(join(root, 'LICENSE'), join(draft, 'LICENSE'));
     const folder = join(cacheFolder, `plugin-${key}`);
-    mkdirSync(cacheFolder, { recursive: true });
     if (!existsSync(folder)) renameSync(draft, folder);
     return { path, sourcesDigest, cached: false };
-  } finally {
-    rmSync(draft, { recursive: true, force: true });
-  }
+  });
 }
 
 async function compile(sources: string, out: string, flags: readonly string[]): Promise<string[]> {

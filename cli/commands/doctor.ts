@@ -1,8 +1,10 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { findBackend } from '../../bridge/index.ts';
 import { builtinScenarioNames } from '../../scenarios/index.ts';
 import { SimError } from '../../sim/index.ts';
 import { writeAtomically } from '../atomic-write.ts';
+import { machinesFolder } from '../cache-folder.ts';
 import { layOut } from '../columns.ts';
 import type { Context } from '../context.ts';
 import { engineIdentity } from '../engine.ts';
@@ -22,6 +24,7 @@ export function run(_args: readonly string[], _options: unknown, context: Contex
     examine('artefact folder', () => checkWritable(context.artifactDir)),
     examine('built-in scenarios', () => builtinScenarioNames().join(', ')),
     examine('a tiny run, twice', checkTinyRun),
+    examine('machines', () => checkMachines(context)),
   ];
   const { output } = context;
   const { name, version, schema } = engineIdentity();
@@ -56,6 +59,17 @@ function checkNode(): Finding {
   const [major = 0, minor = 0] = node.split('.').map(Number);
   const ok = major > 20 || (major === 20 && minor >= 19);
   return { check: 'Node.js', ok, detail: ok ? node : `${node}, expected 20.19 or later` };
+}
+
+/** Machines are an extra: not set up is no fault, but a set-up that no longer holds is one. */
+function checkMachines({ host }: Context): string {
+  try {
+    const { kind, version, identity } = findBackend(machinesFolder(host));
+    return `backend ${kind}, QEMU ${version}, identity ${identity.slice(0, 16)}`;
+  } catch (error) {
+    if (!(error instanceof SimError) || error.code !== 'backend/missing') throw error;
+    return 'not set up; `sim vm setup` does it';
+  }
 }
 
 function checkWritable(folder: string): string {

@@ -3,6 +3,7 @@ import { dirname, join, resolve } from 'node:path';
 import { buildImage, type MachineImage } from '../../bridge/index.ts';
 import { SimError } from '../../sim/index.ts';
 import { writeError } from '../atomic-write.ts';
+import { machinesFolder } from '../cache-folder.ts';
 import { groupDigits } from '../columns.ts';
 import type { Context } from '../context.ts';
 import type { OptionsOf } from '../options.ts';
@@ -15,7 +16,7 @@ export async function run(
   context: Context,
 ): Promise<number> {
   const image = await buildImage(readMachine(args[0] ?? '', context), {
-    cacheFolder: join(context.artifactDir, 'cache', 'machines'),
+    cacheFolder: machinesFolder(context.host),
     say: (line) => context.output.say(line),
     update: options.update,
   });

@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import {
   installPackages,
   missingPackages,
@@ -7,7 +6,7 @@ import {
   setUpPlugin,
 } from '../../bridge/index.ts';
 import { SimError } from '../../sim/index.ts';
-import { cacheFolder } from '../cache-folder.ts';
+import { machinesFolder } from '../cache-folder.ts';
 import type { Context } from '../context.ts';
 import type { OptionsOf } from '../options.ts';
 
@@ -18,7 +17,7 @@ export async function run(
   context: Context,
 ): Promise<number> {
   const { host, globals, output } = context;
-  const folder = join(cacheFolder(host), 'machines');
+  const folder = machinesFolder(host);
   const startMs = performance.now();
   const say = (line: string): void => {
     if (!globals.quiet) host.stderr.write(`${seconds(startMs)}  ${line}\n`);

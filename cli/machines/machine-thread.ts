@@ -1,8 +1,7 @@
 import { workerData } from 'node:worker_threads';
-import { join } from 'node:path';
 import { findBackend, Machine, type MachineOptions } from '../../bridge/index.ts';
 import { SimError, type MachineInput } from '../../sim/index.ts';
-import { cacheFolder } from '../cache-folder.ts';
+import { machinesFolder } from '../cache-folder.ts';
 import type {
   MachineId,
   MachineReplies,
@@ -36,12 +35,12 @@ function say(reply: MachineReply): void {
 async function answer(request: MachineRequest): Promise<MachineReplies[MachineRequest['kind']]> {
   switch (request.kind) {
     case 'start': {
-      const machine = await Machine.start(await optionsOf(request.start));
+      const machine = await Machine.start(optionsOf(request.start));
       machines.set(request.machine, machine);
       return { nowNs: machine.nowNs };
     }
     case 'restore': {
-      const machine = await Machine.restore(await optionsOf(request.start), request.folder);
+      const machine = await Machine.restore(optionsOf(request.start), request.folder);
       machines.set(request.machine, machine);
       return { nowNs: machine.nowNs };
     }
@@ -88,9 +87,9 @@ function deliver(machine: Machine, input: MachineInput): void {
   machine.completeBlock(id, atNs, status, data);
 }
 
-async function optionsOf(start: MachineStart): Promise<MachineOptions> {
-  const folder = cacheFolder({ env: process.env, cwd: process.cwd() });
-  return { ...start, backend: await findBackend(join(folder, 'machines')) };
+function optionsOf(start: MachineStart): MachineOptions {
+  const folder = machinesFolder({ env: process.env, cwd: process.cwd() });
+  return { ...start, backend: findBackend(folder) };
 }
 
 function known(id: MachineId): Machine {

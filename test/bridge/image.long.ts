@@ -4,13 +4,12 @@ import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { buildImage, type ImageSpec, type MachineImage } from '../../bridge/index.ts';
 import { readMachine } from '../../cli/vm-input.ts';
-import { testBackend } from '../support/machine-fixture.ts';
+import { machineCache, testBackend } from '../support/machine-fixture.ts';
 import { bootMachine, bootStock } from '../support/machine-image.ts';
 
-const cacheFolder = resolve('.athanor', 'cache', 'machines');
 const shipped = (name: string): ImageSpec => readMachine(name, { path: (text) => resolve(text) });
 
-function build(spec: ImageSpec, folder = cacheFolder): Promise<MachineImage> {
+function build(spec: ImageSpec, folder = machineCache): Promise<MachineImage> {
   return buildImage(spec, { cacheFolder: folder, say: () => undefined, update: false });
 }
 
@@ -77,8 +76,8 @@ describe('images', () => {
   it('are the same bytes when they are made elsewhere, at another time, with other masks', async () => {
     const first = await build(shipped('redis'));
     expect((await build(shipped('redis'))).cached).toBe(true);
-    mkdirSync(join(cacheFolder, 'apt'), { recursive: true });
-    symlinkSync(join(cacheFolder, 'apt'), join(other, 'apt'));
+    mkdirSync(join(machineCache, 'apt'), { recursive: true });
+    symlinkSync(join(machineCache, 'apt'), join(other, 'apt'));
     const mask = process.umask(0o077);
     process.env['SOURCE_DATE_EPOCH'] = '1';
     const second = await build(shipped('redis'), other);

@@ -2,9 +2,10 @@ import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync } from 'node:fs';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { homedir, tmpdir } from 'node:os';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findBackend, setUpPlugin } from '../../bridge/index.ts';
+import { machinesFolder } from '../../cli/cache-folder.ts';
 import { S_IFDIR, S_IFREG, writeCpio } from '../../bridge/image/cpio.ts';
 import type { Machine, MachineBackend, MachineEvent, MachineOptions } from '../../bridge/index.ts';
 
@@ -22,27 +23,24 @@ const MODULES = [
   'drivers/net/virtio_net',
 ];
 
-const cache = join(
-  process.env['ATHANOR_CACHE'] ??
-    join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'athanor'),
-  'machines',
-);
+/** Where this computer keeps what it has for machines. */
+export const machineCache = machinesFolder({ env: process.env, cwd: process.cwd() });
 
 /** The backend of this computer; made if there is none. */
 export async function testBackend(): Promise<MachineBackend> {
   try {
-    return await findBackend(cache);
+    return findBackend(machineCache);
   } catch {
-    return setUpPlugin({ cacheFolder: cache, say: () => undefined });
+    return setUpPlugin({ cacheFolder: machineCache, say: () => undefined });
   }
 }
 
 /** Debian's cloud kernel, unpacked; downloaded once. */
 function kernelFolder(): string {
-  const folder = join(cache, 'test-kernel');
+  const folder = join(machineCache, 'test-kernel');
   if (existsSync(folder)) return folder;
-  mkdirSync(cache, { recursive: true });
-  const draft = mkdtempSync(join(cache, 'kernel-'));
+  mkdirSync(machineCache, { recursive: true });
+  const draft = mkdtempSync(join(machineCache, 'kernel-'));
   const options = { cwd: draft, encoding: 'utf8' } as const;
   const depends = execFileSync('apt-cache', ['depends', 'linux-image-cloud-amd64'], options);
   const name = /Depends: (linux-image-\S+)/.exec(depends)?.[1] ?? '';
@@ -59,7 +57,7 @@ export function testImage(): { readonly kernel: string; readonly initrd: string 
   const folder = kernelFolder();
   const source = new URL('./machine-init.c', import.meta.url).pathname;
   const key = createHash('sha256').update(readFileSync(source)).update(MODULES.join());
-  const initrd = join(cache, `test-initrd-${key.digest('hex').slice(0, 16)}.cpio`);
+  const initrd = join(machineCache, `test-initrd-${key.digest('hex').slice(0, 16)}.cpio`);
   const boot = join(folder, 'boot');
   const name = readdirSync(boot).find((each) => each.startsWith('vmlinuz-')) ?? '';
   const kernel = join(boot, name);

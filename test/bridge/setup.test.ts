@@ -1,0 +1,178 @@
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { adapterDigest, type AdapterKind } from '../../bridge/build/adapter.ts';
+import { parseIndex } from '../../bridge/build/debian-source.ts';
+import { withDraft } from '../../bridge/build/draft.ts';
+import { buildIdOf, readBuildId } from '../../bridge/build/qemu-binary.ts';
+import { findBackend } from '../../bridge/index.ts';
+import { elfWithBuildId } from '../support/elf.ts';
+import { SimFolder } from '../cli/sim.ts';
+
+const ID = Buffer.from('0fbbd5ca8d2d0a32532049e20739f3e0d521c5ed', 'hex');
+const OTHER_ID = Buffer.from('1111111111111111111111111111111111111111', 'hex');
+
+/** A cache, and its part for machines. */
+let cache = '';
+let folder = '';
+beforeEach(() => {
+  cache = mkdtempSync(join(tmpdir(), 'athanor-setup-'));
+  folder = join(cache, 'machines');
+  mkdirSync(folder);
+});
+afterEach(() => {
+  rmSync(cache, { recursive: true, force: true });
+});
+
+describe('the index of source packages', () => {
+  const stanza = (version: string, name: string): string => {
+    const sum = createHash('sha256').update(name).digest('hex');
+    return `Package: qemu\nVersion: ${version}\nChecksums-Sha256:\n ${sum} 40 ${name}\nFormat: 3.0\n`;
+  };
+
+  it('gives the newest of the supported versions, with its sums', () => {
+    const text = ['1:10.0.2+ds-2', '1:10.1.0+ds-1', '1:10.0.13+ds-0+deb13u1', '1:9.2.0+ds-1']
+      .map((version) => stanza(version, `qemu_${version.slice(2)}.orig.tar.xz`))
+      .join('\n');
+    const entry = parseIndex(text);
+    expect(entry).toMatchObject({ version: '10.0.13', packageVersion: '1:10.0.13+ds-0+deb13u1' });
+    const name = 'qemu_10.0.13+ds-0+deb13u1.orig.tar.xz';
+    expect(entry?.files).toEqual([[name, createHash('sha256').update(name).digest('hex')]]);
+  });
+
+  it('gives nothing where there is nothing that would do', () => {
+    expect(parseIndex('')).toBeUndefined();
+    expect(parseIndex(stanza('1:11.0.0+ds-1', 'qemu.orig.tar.xz'))).toBeUndefined();
+    expect(parseIndex('Package: qemu\nVersion: 1:10.0.2+ds-2\n')).toBeUndefined();
+  });
+});
+
+describe('the build id of a binary', () => {
+  it('is read from its notes, past others', () => {
+    expect(readBuildId(elfWithBuildId(ID))).toBe(ID.toString('hex'));
+  });
+
+  it('is empty for what is no such file, wherever it is cut or damaged', () => {
+    const whole = elfWithBuildId(ID);
+    for (let length = 0; length < whole.length; length++) {
+      expect(ID.toString('hex').startsWith(readBuildId(whole.subarray(0, length)))).toBe(true);
+    }
+    for (let at = 0; at < whole.length - ID.length; at++) {
+      const damaged = Buffer.from(whole);
+      damaged[at] = 0xff;
+      expect(typeof readBuildId(damaged)).toBe('string');
+    }
+    expect(readBuildId(Buffer.from('#!/bin/sh\n'.repeat(20)))).toBe('');
+  });
+});
+
+describe('drafts', () => {
+  it('go when the work ends, and what a dead process left goes with the next', async () => {
+    const living = join(folder, `draft-${process.pid}-other`);
+    mkdirSync(living);
+    mkdirSync(join(folder, 'draft-99999999-left'));
+    mkdirSync(join(folder, 'patched-0123'));
+    const failing = withDraft(folder, (draft) => {
+      expect(existsSync(draft)).toBe(true);
+      return Promise.reject(new Error('no'));
+    });
+    await expect(failing).rejects.toThrow('no');
+    expect(readdirSync(folder).sort()).toEqual([`draft-${process.pid}-other`, 'patched-0123']);
+  });
+});
+
+/** Writes what a set-up of `kind` leaves behind, with a binary that is none. */
+function pretendSetUp(kind: AdapterKind, digest = adapterDigest(kind)): { binary: string } {
+  const binary = join(folder, `qemu-${kind}`);
+  const plugin = join(folder, 'sim.so');
+  writeFileSync(binary, elfWithBuildId(ID));
+  writeFileSync(plugin, 'adapter');
+  const parts = { kind, version: '10.0.2', binary, firmwareFolders: [], identity: `${kind}-id` };
+  const record = {
+    schema_version: 2,
+    backend: kind === 'plugin' ? { ...parts, plugin } : parts,
+    buildId: ID.toString('hex'),
+    plugin: kind === 'plugin' ? createHash('sha256').update('adapter').digest('hex') : '',
+  };
+  writeFileSync(
+    join(folder, `backend-${kind}-${digest.slice(0, 16)}.json`),
+    JSON.stringify(record),
+  );
+  return { binary };
+}
+
+describe('looking for the backend (CR-49)', () => {
+  it('finds what was set up, patched before plugin, and the one that is asked for', () => {
+    pretendSetUp('plugin');
+    expect(findBackend(folder)).toMatchObject({ kind: 'plugin', identity: 'plugin-id' });
+    pretendSetUp('patched');
+    expect(findBackend(folder).kind).toBe('patched');
+    expect(findBackend(folder, 'plugin').kind).toBe('plugin');
+  });
+
+  it('says how to set machines up where they are not, or for another adapter only', () => {
+    const missing = { code: 'backend/missing', exitCode: 4 };
+    expect(() => findBackend(folder)).toThrow(expect.objectContaining(missing));
+    pretendSetUp('plugin', 'ab'.repeat(32));
+    expect(() => findBackend(folder)).toThrow(expect.objectContaining(missing));
+    pretendSetUp('plugin');
+    expect(() => findBackend(folder, 'patched')).toThrow(
+      expect.objectContaining({
+        ...missing,
+        remedy: 'run `sim vm setup --backend patched`',
+      }),
+    );
+  });
+
+  const changes: Record<string, (binary: string) => void> = {
+    'another build of QEMU': (binary) => {
+      writeFileSync(binary, elfWithBuildId(OTHER_ID));
+    },
+    'another adapter in its place': () => {
+      writeFileSync(join(folder, 'sim.so'), 'something');
+    },
+    'an adapter that is gone': () => {
+      rmSync(join(folder, 'sim.so'));
+    },
+    'a record that is damaged': () => {
+      const name = readdirSync(folder).find((each) => each.endsWith('.json')) ?? '';
+      writeFileSync(join(folder, name), '{"schema_version":');
+    },
+  };
+  it.each(Object.entries(changes))('refuses %s', (_name, change) => {
+    const { binary } = pretendSetUp('plugin');
+    change(binary);
+    const refusal = { code: 'backend/identity', exitCode: 4 };
+    expect(() => findBackend(folder)).toThrow(expect.objectContaining(refusal));
+  });
+
+  it('says that QEMU is not installed any more', () => {
+    rmSync(pretendSetUp('plugin').binary);
+    expect(() => findBackend(folder)).toThrow(
+      expect.objectContaining({ code: 'backend/missing', place: join(folder, 'qemu-plugin') }),
+    );
+    expect(() => buildIdOf(join(folder, 'nothing'))).toThrow(/not installed/);
+  });
+});
+
+describe('sim doctor', () => {
+  it('says whether machines are set up, and which backend runs them', async () => {
+    const place = new SimFolder();
+    const env = { ATHANOR_CACHE: cache };
+    const machines = async (): Promise<unknown> => {
+      const { exitCode, records } = await place.sim(['doctor'], { env });
+      const found = records().find(({ check }) => check === 'machines');
+      return { exitCode, ok: found?.['ok'], detail: found?.['detail'] };
+    };
+    const none = 'not set up; `sim vm setup` does it';
+    expect(await machines()).toEqual({ exitCode: 0, ok: true, detail: none });
+    const { binary } = pretendSetUp('plugin');
+    const detail = 'backend plugin, QEMU 10.0.2, identity plugin-id';
+    expect(await machines()).toEqual({ exitCode: 0, ok: true, detail });
+    writeFileSync(binary, elfWithBuildId(OTHER_ID));
+    const another = expect.stringContaining('another build') as string;
+    expect(await machines()).toEqual({ exitCode: 4, ok: false, detail: another });
+  });
+});
