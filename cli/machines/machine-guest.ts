@@ -6,6 +6,8 @@ import {
   EPOCH_NS,
   formatMac,
   macOfAddress,
+  formatAddress,
+  ipv6Of,
   nodeAddress,
   NS_PER_S,
   readInteger,
@@ -291,13 +293,16 @@ export class MachineGuest implements Guest {
   /** The image's own words, the node's, and the world's: who it is, and who the others are. */
   private commandLine(): string {
     const { guest, port, nodes } = this.options;
-    const address = (node: number): string => `10.0.${(node + 1) >> 8}.${(node + 1) & 255}`;
-    const others = nodes.map(({ name }, node) => `athanor.host=${name},${address(node)}`);
+    const own = nodeAddress(port.guest);
+    const others = nodes.map(({ name }, node) => {
+      return `athanor.host=${name},${formatAddress(nodeAddress(node))}`;
+    });
     return [
       guest.machine.commandLine,
       ...port.args.slice(1),
       `athanor.name=${port.name}`,
-      `athanor.address=${address(port.guest)}/16`,
+      `athanor.address=${formatAddress(own)}/16`,
+      `athanor.address=eth0,${formatAddress(ipv6Of(own))}/96`,
       ...others,
     ].join(' ');
   }

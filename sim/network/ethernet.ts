@@ -1,3 +1,4 @@
+import { ipv4Of } from './address.ts';
 import { DROP } from './drop.ts';
 import { get16, get32, put16, put32 } from './wire-bytes.ts';
 
@@ -26,9 +27,9 @@ export interface EthernetFrame {
   readonly payload: Uint8Array;
 }
 
-/** The MAC address of the node that has this IPv4 address: 02:00 and the address. */
+/** The MAC address of the node that has this address: 02:00 and its IPv4 address. */
 export function macOfAddress(address: number): number {
-  return MAC_PREFIX + address;
+  return MAC_PREFIX + ipv4Of(address);
 }
 
 /** Whether a MAC address is for several stations (its lowest bit of the first byte is set). */

@@ -42,16 +42,17 @@ export function serializeIcmp({ type, code, rest, payload }: IcmpMessage): Uint8
   return bytes;
 }
 
+/** The two ends of a packet that an error message quotes. */
+export interface QuotedEnds {
+  readonly protocol: number;
+  readonly source: number;
+  readonly sourcePort: number;
+  readonly target: number;
+  readonly targetPort: number;
+}
+
 /** The two ends of the UDP or TCP packet that an error message quotes, or why it is dropped. */
-export function quotedEnds(payload: Uint8Array):
-  | {
-      readonly protocol: number;
-      readonly source: number;
-      readonly sourcePort: number;
-      readonly target: number;
-      readonly targetPort: number;
-    }
-  | number {
+export function quotedEnds(payload: Uint8Array): QuotedEnds | number {
   const headerBytes = (byteAt(payload, 0) & 15) * 4;
   if (headerBytes < 20 || payload.length < headerBytes + 4) return DROP.FRAME_LENGTH;
   return {

@@ -1,33 +1,17 @@
 import { assert } from '../kernel/assert.ts';
 import { DROP } from './drop.ts';
+import { cutPayload, type IpPacket } from './ip-packet.ts';
 import { addWords, byteAt, foldSum, get16, get32, put16, put32 } from './wire-bytes.ts';
 
 /** Header bytes without options (RFC 791 section 3.1). */
 export const IPV4_HEADER_BYTES = 20;
-/** The time to live of what the world sends (Linux: ip_default_ttl). */
-export const TIME_TO_LIVE = 64;
 const PACKET_BYTES_MAX = 65_535;
 const VERSION_AND_LENGTH = 0x45;
 const FLAG_DONT_FRAGMENT = 0x4000;
 const FLAG_MORE_FRAGMENTS = 0x2000;
 
-/** An IPv4 packet, or one fragment of it. Options are skipped when read and never written. */
-export interface Ipv4Packet {
-  readonly identification: number;
-  readonly dontFragment: boolean;
-  readonly moreFragments: boolean;
-  /** Where the fragment's payload begins, in bytes; a multiple of 8. */
-  readonly fragmentOffset: number;
-  readonly timeToLive: number;
-  readonly protocol: number;
-  readonly source: number;
-  readonly target: number;
-  /** Shared with the packet's bytes. */
-  readonly payload: Uint8Array;
-}
-
 /** Takes a packet apart (padding may follow it), or gives why it is dropped (see DROP). */
-export function parseIpv4(bytes: Uint8Array): Ipv4Packet | number {
+export function parseIpv4(bytes: Uint8Array): IpPacket | number {
   if (bytes.length < IPV4_HEADER_BYTES) return DROP.FRAME_LENGTH;
   const headerBytes = (byteAt(bytes, 0) & 15) * 4;
   const totalBytes = get16(bytes, 2);
@@ -51,7 +35,7 @@ export function parseIpv4(bytes: Uint8Array): Ipv4Packet | number {
   };
 }
 
-export function serializeIpv4(packet: Ipv4Packet): Uint8Array {
+export function serializeIpv4(packet: IpPacket): Uint8Array {
   const { payload, fragmentOffset } = packet;
   const totalBytes = IPV4_HEADER_BYTES + payload.length;
   assert(totalBytes <= PACKET_BYTES_MAX && fragmentOffset % 8 === 0, 'a packet has a size');
@@ -72,21 +56,9 @@ export function serializeIpv4(packet: Ipv4Packet): Uint8Array {
   return bytes;
 }
 
-/** The packet in pieces that fit an MTU of at least 28 bytes; itself if it fits as it is. */
-export function fragmentIpv4(packet: Ipv4Packet, mtuBytes: number): readonly Ipv4Packet[] {
-  const { payload } = packet;
-  if (IPV4_HEADER_BYTES + payload.length <= mtuBytes) return [packet];
+/** The packet in pieces that fit an MTU of at least 28 bytes. */
+export function fragmentIpv4(packet: IpPacket, mtuBytes: number): readonly IpPacket[] {
   const eachBytes = Math.floor((mtuBytes - IPV4_HEADER_BYTES) / 8) * 8;
   assert(eachBytes > 0, 'an MTU has room for a fragment');
-  const pieces: Ipv4Packet[] = [];
-  for (let at = 0; at < payload.length; at += eachBytes) {
-    const end = Math.min(payload.length, at + eachBytes);
-    pieces.push({
-      ...packet,
-      fragmentOffset: packet.fragmentOffset + at,
-      moreFragments: packet.moreFragments || end < payload.length,
-      payload: payload.subarray(at, end),
-    });
-  }
-  return pieces;
+  return cutPayload(packet, eachBytes);
 }

@@ -3,7 +3,13 @@ import type { Stream } from '../kernel/stream.ts';
 import { MILLION, NS_PER_S, type Millionths, type VirtualNs } from '../kernel/units.ts';
 import type { LinkFaultsDef } from '../plan/faults.ts';
 import { DROP } from './drop.ts';
-import { headerBytes, PROTOCOL_ETHERNET, PROTOCOL_TCP, type Packet } from './packet.ts';
+import {
+  headerBytes,
+  ipHeaderBytes,
+  PROTOCOL_ETHERNET,
+  PROTOCOL_TCP,
+  type Packet,
+} from './packet.ts';
 
 /** Names of the streams of a link's decisions, after `link/<from>/<to>/`. */
 export const LINK_STREAMS = [
@@ -21,9 +27,6 @@ export const LINK_STREAMS = [
   'corrupt-bit',
 ] as const;
 export type LinkStream = (typeof LINK_STREAMS)[number];
-
-/** Header bytes of IPv4 without options (RFC 791). */
-const IP_HEADER_BYTES = 20;
 
 /** The decisions of one link, each on a stream of its own name; made when first used (CR-60). */
 export class LinkDecisions {
@@ -60,19 +63,20 @@ export class LinkDecisions {
  */
 export function piecesOf(packet: Packet, mtu: LinkFaultsDef['mtu']): number {
   if (mtu === undefined) return 1;
-  const carried = packet.payload.length + headerBytes(packet.protocol) - IP_HEADER_BYTES;
-  if (carried + IP_HEADER_BYTES <= mtu.bytes) return 1;
+  const ipBytes = ipHeaderBytes(packet.target);
+  const carried = packet.payload.length + headerBytes(packet) - ipBytes;
+  if (carried + ipBytes <= mtu.bytes) return 1;
   // TCP never lets its segments be fragmented (RFC 1191); a machine's pieces are frames already.
   const whole = packet.protocol === PROTOCOL_TCP || packet.protocol === PROTOCOL_ETHERNET;
   if (mtu.oversize === 'drop' || whole) return 0;
-  const each = Math.floor((mtu.bytes - IP_HEADER_BYTES) / 8) * 8;
+  const each = Math.floor((mtu.bytes - ipBytes) / 8) * 8;
   return Math.ceil(carried / each);
 }
 
 /** The bytes on the wire: each piece has a header of its own. */
 export function wireBytes(packet: Packet, pieces: number): number {
-  const whole = packet.payload.length + headerBytes(packet.protocol);
-  return whole + (pieces - 1) * IP_HEADER_BYTES;
+  const whole = packet.payload.length + headerBytes(packet);
+  return whole + (pieces - 1) * ipHeaderBytes(packet.target);
 }
 
 /** How many bytes wait for the bandwidth when the last of them leaves at `busyUntilNs`. */

@@ -1,28 +1,25 @@
 import { readInteger, readList, readPair, readRecord } from '../kernel/shape.ts';
 import type { VirtualNs } from '../kernel/units.ts';
-import { nodeAddress } from './address.ts';
+import { ipv4Of, isIpv6, nodeAddress } from './address.ts';
 import { ARP_REPLY, ARP_REQUEST, parseArp, serializeArp } from './arp.ts';
+import { echoReply, ipPacket, portUnreachable, readControl, tooBig } from './control-message.ts';
 import { DROP } from './drop.ts';
 import {
   ETHER_ARP,
   ETHER_IPV4,
+  ETHER_IPV6,
   ETHERNET_MTU_BYTES,
   isGroupMac,
   macOfAddress,
   parseEthernet,
   serializeEthernet,
 } from './ethernet.ts';
-import {
-  ICMP_CODE_FRAGMENTATION,
-  ICMP_CODE_PORT,
-  ICMP_ECHO_REQUEST,
-  ICMP_UNREACHABLE,
-  parseIcmp,
-  quotedEnds,
-  serializeIcmp,
-} from './icmp.ts';
-import { fragmentIpv4, parseIpv4, serializeIpv4, TIME_TO_LIVE, type Ipv4Packet } from './ipv4.ts';
-import { Ipv4Reassembly } from './ipv4-reassembly.ts';
+import { fragmentIp, ipBytes, serializeIp } from './ip.ts';
+import type { IpPacket } from './ip-packet.ts';
+import { IpReassembly } from './ip-reassembly.ts';
+import { parseIpv4 } from './ipv4.ts';
+import { parseIpv6 } from './ipv6.ts';
+import { parseSolicitation, serializeAdvertisement, type Solicitation } from './neighbour.ts';
 import {
   FLAG_ACK,
   FLAG_FIN,
@@ -65,7 +62,6 @@ const readState = readRecord<MachineWireState>({
 const KNOWN_FLAGS = FLAG_FIN | FLAG_SYN | FLAG_RST | FLAG_ACK;
 /** The largest segment of a peer that does not say (RFC 9293 section 3.7.1). */
 const SEGMENT_BYTES_DEFAULT = 536;
-const HEADERS_QUOTED_BYTES = 28;
 const NO_BYTES = new Uint8Array(0);
 
 /**
@@ -78,7 +74,7 @@ export class MachineWire {
   private readonly network: MachineWireNetwork;
   private readonly node: number;
   private readonly address: number;
-  private readonly fragments = new Ipv4Reassembly();
+  private readonly fragments = new IpReassembly();
   /** Names the packets that go to the machine in pieces. */
   private identification = 0;
   /** When the last TCP segment to each node arrives: one connection's segments keep their order. */
@@ -96,12 +92,16 @@ export class MachineWire {
     if (typeof ethernet === 'number') return ethernet;
     if (ethernet.source !== macOfAddress(this.address)) return DROP.FRAME_ADDRESS;
     if (ethernet.type === ETHER_ARP) return this.answerArp(ethernet.payload, nowNs);
+    if (ethernet.type === ETHER_IPV6) {
+      const solicitation = parseSolicitation(ethernet.payload);
+      if (typeof solicitation === 'number') return solicitation;
+      if (solicitation !== null) return this.advertise(solicitation, nowNs);
+    }
     if (isGroupMac(ethernet.target)) return DROP.FRAME_GROUP;
-    if (ethernet.type !== ETHER_IPV4) return DROP.FRAME_PROTOCOL;
-    const packet = parseIpv4(ethernet.payload);
+    const packet = parseIp(ethernet.type, ethernet.payload);
     if (typeof packet === 'number') return packet;
     const to = this.network.nodeOf(packet.target);
-    const own = packet.source === this.address && to !== this.node;
+    const own = ipv4Of(packet.source) === this.address && to !== this.node;
     if (!own || ethernet.target !== macOfAddress(packet.target)) return DROP.FRAME_ADDRESS;
     if (to < 0 || !this.network.hasRoute(this.node, to)) return DROP.NO_ROUTE;
     return this.sendTo(to, packet, nowNs);
@@ -117,7 +117,7 @@ export class MachineWire {
       case PROTOCOL_UDP:
         return this.frames(packet, serializeUdp(packet, packet));
       default:
-        return this.frames(packet, portUnreachable(packet));
+        return [frameOf(portUnreachable(packet, this.nextIdentification()))];
     }
   }
 
@@ -145,22 +145,22 @@ export class MachineWire {
     this.fragments.restore(fragments);
   }
 
-  private sendTo(to: number, packet: Ipv4Packet, nowNs: VirtualNs): number {
+  private sendTo(to: number, packet: IpPacket, nowNs: VirtualNs): number {
     const mtuBytes = this.network.mtuBytes(this.node, to);
-    const fits = packet.payload.length + 20 <= mtuBytes;
+    const fits = ipBytes(packet) <= mtuBytes;
     if (!fits && packet.dontFragment) {
-      this.refuseSize(packet, mtuBytes, nowNs);
+      this.answer(frameOf(tooBig(packet, mtuBytes, this.identification)), nowNs);
       return DROP.TOO_BIG;
     }
     if (!this.network.isMachine(to)) return this.sendToHost(to, packet, nowNs);
-    for (const piece of fragmentIpv4(packet, mtuBytes)) {
+    for (const piece of fragmentIp(packet, mtuBytes)) {
       this.transmit(this.envelope(to, frameOf(piece)), packet.protocol, nowNs);
     }
     return 0;
   }
 
   /** To a node of sockets: what its sockets understand becomes a packet of theirs. */
-  private sendToHost(to: number, piece: Ipv4Packet, nowNs: VirtualNs): number {
+  private sendToHost(to: number, piece: IpPacket, nowNs: VirtualNs): number {
     const packet = this.fragments.take(piece, nowNs);
     if (packet === null) return 0;
     if (typeof packet === 'number') return packet;
@@ -170,7 +170,7 @@ export class MachineWire {
     return 0;
   }
 
-  private draftOf(to: number, packet: Ipv4Packet): Draft | number {
+  private draftOf(to: number, packet: IpPacket): Draft | number {
     const { payload } = packet;
     if (packet.protocol === PROTOCOL_TCP) {
       const segment = parseTcp(payload, packet);
@@ -183,10 +183,10 @@ export class MachineWire {
       const ends = { source: packet.source, target: packet.target, sourcePort, targetPort };
       return this.draft(to, { ...ends, protocol: PROTOCOL_UDP, payload: datagram.payload.slice() });
     }
-    return packet.protocol === PROTOCOL_ICMP ? this.icmpDraft(to, packet) : DROP.FRAME_PROTOCOL;
+    return this.controlDraft(to, packet);
   }
 
-  private segmentDraft(to: number, packet: Ipv4Packet, segment: TcpSegment): Draft {
+  private segmentDraft(to: number, packet: IpPacket, segment: TcpSegment): Draft {
     const { sourcePort, targetPort, sequence, acknowledgement, window, options } = segment;
     const flags = segment.flags & KNOWN_FLAGS;
     const { segmentBytes = SEGMENT_BYTES_DEFAULT, windowShift = -1 } = options;
@@ -209,24 +209,16 @@ export class MachineWire {
   }
 
   /** An echo request goes on as it is; "port unreachable" becomes what sockets make of it. */
-  private icmpDraft(to: number, packet: Ipv4Packet): Draft | number {
-    const message = parseIcmp(packet.payload);
-    if (typeof message === 'number') return message;
-    if (message.type === ICMP_ECHO_REQUEST) return this.envelope(to, frameOf(packet));
-    if (message.type !== ICMP_UNREACHABLE || message.code !== ICMP_CODE_PORT) {
-      return DROP.FRAME_PROTOCOL;
-    }
-    const quoted = quotedEnds(message.payload);
-    if (typeof quoted === 'number') return quoted;
-    const { source, target, sourcePort, targetPort } = quoted;
-    if (source !== packet.target || target !== packet.source) return DROP.FRAME_ADDRESS;
-    if (quoted.protocol !== PROTOCOL_UDP) return DROP.FRAME_PROTOCOL;
+  private controlDraft(to: number, packet: IpPacket): Draft | number {
+    const control = readControl(packet);
+    if (typeof control === 'number') return control;
+    if (control === 'echo') return this.envelope(to, frameOf(packet));
     return this.draft(to, {
       protocol: PROTOCOL_ICMP,
-      source: target,
-      sourcePort: targetPort,
-      target: source,
-      targetPort: sourcePort,
+      source: control.target,
+      sourcePort: control.targetPort,
+      target: control.source,
+      targetPort: control.sourcePort,
       payload: NO_BYTES,
     });
   }
@@ -264,17 +256,15 @@ export class MachineWire {
     return 0;
   }
 
-  /** Tells the machine which size the link carries (RFC 1191). */
-  private refuseSize(packet: Ipv4Packet, mtuBytes: number, nowNs: VirtualNs): void {
-    const payload = serializeIcmp({
-      type: ICMP_UNREACHABLE,
-      code: ICMP_CODE_FRAGMENTATION,
-      rest: mtuBytes,
-      payload: serializeIpv4(packet).subarray(0, HEADERS_QUOTED_BYTES),
-    });
-    const { source, target } = packet;
-    const ends = { source: target, target: source };
-    this.answer(frameOf(ipv4(ends, PROTOCOL_ICMP, payload, this.identification)), nowNs);
+  /** The same for IPv6; nobody answers a machine that asks whether its own address is free. */
+  private advertise(solicitation: Solicitation, nowNs: VirtualNs): number {
+    const { asker, wanted } = solicitation;
+    if (asker.every((byte) => byte === 0)) return 0;
+    const node = this.network.nodeOf(wanted);
+    if (node < 0 || node === this.node || !this.network.hasRoute(this.node, node)) return 0;
+    const macs = { mac: macOfAddress(wanted), askerMac: macOfAddress(this.address) };
+    this.answer(serializeAdvertisement(solicitation, macs), nowNs);
+    return 0;
   }
 
   /**
@@ -312,9 +302,13 @@ export class MachineWire {
   }
 
   private frames(packet: Packet, payload: Uint8Array): readonly Uint8Array[] {
+    const whole = ipPacket(packet, packet.protocol, payload, this.nextIdentification());
+    return fragmentIp(whole, ETHERNET_MTU_BYTES).map(frameOf);
+  }
+
+  private nextIdentification(): number {
     this.identification = (this.identification + 1) % 65_536;
-    const whole = ipv4(packet, packet.protocol, payload, this.identification);
-    return fragmentIpv4(whole, ETHERNET_MTU_BYTES).map(frameOf);
+    return this.identification;
   }
 }
 
@@ -325,48 +319,25 @@ export class MachineWire {
 export function hostAnswer(packet: Packet): Draft | number {
   const ethernet = parseEthernet(packet.payload);
   if (typeof ethernet === 'number') return ethernet;
-  const request = parseIpv4(ethernet.payload);
+  const request = parseIp(ethernet.type, ethernet.payload);
   if (typeof request === 'number') return request;
-  const message = parseIcmp(request.payload);
-  if (typeof message === 'number') return message;
-  if (message.type !== ICMP_ECHO_REQUEST) return DROP.FRAME_PROTOCOL;
-  const { source, target, identification } = request;
-  const payload = serializeIcmp({ ...message, type: 0, code: 0 });
-  const ends = { source: target, target: source };
-  const reply = frameOf(ipv4(ends, PROTOCOL_ICMP, payload, identification));
-  return { ...packet, from: packet.to, to: packet.from, payload: reply, digest: 0, cuts: 0 };
+  const reply = echoReply(request);
+  if (typeof reply === 'number') return reply;
+  const ends = { from: packet.to, to: packet.from };
+  return { ...packet, ...ends, payload: frameOf(reply), digest: 0, cuts: 0 };
 }
 
-interface Ends {
-  readonly source: number;
-  readonly target: number;
+function parseIp(type: number, payload: Uint8Array): IpPacket | number {
+  if (type === ETHER_IPV4) return parseIpv4(payload);
+  return type === ETHER_IPV6 ? parseIpv6(payload) : DROP.FRAME_PROTOCOL;
 }
 
-function ipv4(
-  { source, target }: Ends,
-  protocol: number,
-  payload: Uint8Array,
-  identification: number,
-): Ipv4Packet {
-  return {
-    identification,
-    dontFragment: payload.length + 20 <= ETHERNET_MTU_BYTES,
-    moreFragments: false,
-    fragmentOffset: 0,
-    timeToLive: TIME_TO_LIVE,
-    protocol,
-    source,
-    target,
-    payload,
-  };
-}
-
-function frameOf(packet: Ipv4Packet): Uint8Array {
+function frameOf(packet: IpPacket): Uint8Array {
   return serializeEthernet({
     target: macOfAddress(packet.target),
     source: macOfAddress(packet.source),
-    type: ETHER_IPV4,
-    payload: serializeIpv4(packet),
+    type: isIpv6(packet.target) ? ETHER_IPV6 : ETHER_IPV4,
+    payload: serializeIp(packet),
   });
 }
 
@@ -391,19 +362,4 @@ function synOptions(syn: NonNullable<Packet['wire']>['syn']): TcpOptions {
   if (syn === undefined) return {};
   const { segmentBytes, windowShift } = syn;
   return windowShift < 0 ? { segmentBytes } : { segmentBytes, windowShift };
-}
-
-/** The message quotes what the refused datagram must have begun with; its length is not known. */
-function portUnreachable(packet: Packet): Uint8Array {
-  const quoted = serializeUdp(
-    { sourcePort: packet.targetPort, targetPort: packet.sourcePort, payload: NO_BYTES },
-    { source: packet.target, target: packet.source },
-  );
-  const ends = { source: packet.target, target: packet.source };
-  return serializeIcmp({
-    type: ICMP_UNREACHABLE,
-    code: ICMP_CODE_PORT,
-    rest: 0,
-    payload: serializeIpv4(ipv4(ends, PROTOCOL_UDP, quoted, 0)),
-  });
 }

@@ -1,5 +1,5 @@
 import type { VirtualNs } from '../kernel/units.ts';
-import { ANY_ADDRESS, LOOPBACK_ADDRESS, nodeAddress } from './address.ts';
+import { ANY_ADDRESS, ipv6Of, isIpv6, LOOPBACK_ADDRESS, nodeAddress } from './address.ts';
 import type { Draft, TimerEvent } from './packet.ts';
 import type { Endpoint } from './socket-types.ts';
 
@@ -69,6 +69,7 @@ export class NodeWire {
     if (node < 0 || !this.network.hasRoute(this.node, node)) return 'unreachable';
     if (bound === LOOPBACK_ADDRESS && node !== this.node) return 'unsuitable';
     const own = to === LOOPBACK_ADDRESS ? LOOPBACK_ADDRESS : this.address;
+    if (isIpv6(to)) return { node, source: ipv6Of(this.address), target: to };
     return { node, source: bound === ANY_ADDRESS ? own : bound, target: to };
   }
 

@@ -8,11 +8,13 @@ import {
   readWord,
   type Read,
 } from '../kernel/shape.ts';
+import { ADDRESS_MAX, isIpv6 } from './address.ts';
 
 /** Protocol numbers as in the IPv4 header (IANA, "Assigned Internet Protocol Numbers"). */
 export const PROTOCOL_ICMP = 1;
 export const PROTOCOL_TCP = 6;
 export const PROTOCOL_UDP = 17;
+export const PROTOCOL_ICMP6 = 58;
 /** A machine's whole Ethernet frame, as it is. */
 export const PROTOCOL_ETHERNET = 143;
 
@@ -43,7 +45,7 @@ export interface Packet {
   readonly from: number;
   readonly to: number;
   readonly protocol: number;
-  /** IPv4 addresses and ports of the two ends. */
+  /** Addresses and ports of the two ends. */
   readonly source: number;
   readonly sourcePort: number;
   readonly target: number;
@@ -74,9 +76,9 @@ export const readPacket: Read<Packet> = readRecord<Packet>(
     from: readInteger(),
     to: readInteger(),
     protocol: readInteger(0, 255),
-    source: readInteger(0, 0xffff_ffff),
+    source: readInteger(0, ADDRESS_MAX),
     sourcePort: readInteger(0, 65_535),
-    target: readInteger(0, 0xffff_ffff),
+    target: readInteger(0, ADDRESS_MAX),
     targetPort: readInteger(0, 65_535),
     flags: readInteger(0, 255),
     sequence: readInteger(),
@@ -116,13 +118,18 @@ export interface TimerEvent {
 /** What the network has the world's queue keep: plain data. */
 export type NetworkEvent = Packet | TimerEvent;
 
+/** Bytes of an IP header: 20, or 40 with IPv6. */
+export function ipHeaderBytes(target: number): number {
+  return isIpv6(target) ? 40 : 20;
+}
+
 /**
- * Bytes that an IPv4 packet has besides the payload: 20 of IPv4 and 20 of TCP, or 8 of UDP or ICMP.
+ * Bytes that an IP packet has besides the payload: those of IP and 20 of TCP, or 8 of UDP or ICMP.
  * A frame has its own, and 14 before them that links do not count.
  */
-export function headerBytes(protocol: number): number {
+export function headerBytes({ protocol, target }: Pick<Packet, 'protocol' | 'target'>): number {
   if (protocol === PROTOCOL_ETHERNET) return -14;
-  return protocol === PROTOCOL_TCP ? 40 : 28;
+  return ipHeaderBytes(target) + (protocol === PROTOCOL_TCP ? 20 : 8);
 }
 
 /** 32 bits over all fields that make the packet what it is. */
@@ -137,6 +144,7 @@ export function packetDigest(packet: Packet): number {
   hash = step(hash, packet.acknowledgement);
   hash = step(hash, Math.trunc(packet.acknowledgement / 0x1_0000_0000));
   hash = step(hash, packet.window);
+  if (isIpv6(packet.target)) hash = step(hash, 6);
   return mix32(hash) >>> 0;
 }
 

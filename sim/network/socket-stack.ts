@@ -4,6 +4,7 @@ import type { Interest, Readiness } from '../kernel/guest.ts';
 import { RollingDigest } from '../kernel/rolling-digest.ts';
 import { readInteger, readRecord } from '../kernel/shape.ts';
 import type { VirtualNs } from '../kernel/units.ts';
+import { ipv4Of } from './address.ts';
 import { Meter } from './byte-queue.ts';
 import type { NodeWire } from './node-wire.ts';
 import { PROTOCOL_ICMP, PROTOCOL_TCP, type Packet, type TimerEvent } from './packet.ts';
@@ -45,7 +46,8 @@ const readStack = readRecord<{ nextId: number; tcp: unknown; udp: unknown }>({
 /**
  * The sockets of one node. Nothing here blocks: what cannot be done yet is `-AGAIN` (or
  * `-INPROGRESS` for a connect); the caller waits for readiness and tries again. Results below 0
- * are negated errno constants; unknown ids give `-BADF`.
+ * are negated errno constants; unknown ids give `-BADF`. Addresses of ends are IPv4 here, also those
+ * of a machine that speaks IPv6: it is answered as it speaks.
  */
 export class SocketStack {
   private readonly wire: NodeWire;
@@ -181,7 +183,7 @@ export class SocketStack {
     if (tcp === undefined) return -ERRNO.BADF;
     const count = receiveBytes(this.tcp, tcp, into, peek);
     if (count < 0) return count;
-    return { count, address: tcp.block.remoteAddress, port: tcp.block.remotePort };
+    return { count, address: ipv4Of(tcp.block.remoteAddress), port: tcp.block.remotePort };
   }
 
   /** Ends reading (at once), writing (after what is queued), or both. `-NOTCONN`. */
@@ -195,7 +197,9 @@ export class SocketStack {
   /** Where the socket is bound; address and port 0 if it is not. */
   localAddress(id: SocketId): Endpoint | number {
     const tcp = this.tcp.get(id);
-    if (tcp !== undefined) return { address: tcp.block.localAddress, port: tcp.block.localPort };
+    if (tcp !== undefined) {
+      return { address: ipv4Of(tcp.block.localAddress), port: tcp.block.localPort };
+    }
     const udp = this.udp.get(id);
     return udp === undefined ? -ERRNO.BADF : this.udp.localAddress(udp);
   }
@@ -206,7 +210,7 @@ export class SocketStack {
     if (tcp !== undefined) {
       const { remoteAddress, remotePort } = tcp.block;
       const connected = isConnected(tcp);
-      return connected ? { address: remoteAddress, port: remotePort } : -ERRNO.NOTCONN;
+      return connected ? { address: ipv4Of(remoteAddress), port: remotePort } : -ERRNO.NOTCONN;
     }
     const udp = this.udp.get(id);
     if (udp === undefined) return -ERRNO.BADF;

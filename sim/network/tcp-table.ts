@@ -1,7 +1,7 @@
 import { assert } from '../kernel/assert.ts';
 import { ERRNO } from '../kernel/errno.ts';
 import { NS_PER_S, NS_PER_US, type VirtualNs } from '../kernel/units.ts';
-import { ANY_ADDRESS, LOOPBACK_ADDRESS } from './address.ts';
+import { ANY_ADDRESS, ipv4Of, isIpv6, LOOPBACK_ADDRESS } from './address.ts';
 import type { Meter } from './byte-queue.ts';
 import { DROP } from './drop.ts';
 import { Fifo } from './fifo.ts';
@@ -332,7 +332,8 @@ export class TcpTable implements TcpHost {
     const nowNs = this.nowNs();
     const loopback = block.remoteNode === this.wire.node;
     block.state = state;
-    const carriedBytes = this.wire.mtuBytes(block.remoteNode) - headerBytes(PROTOCOL_TCP);
+    const overBytes = headerBytes({ protocol: PROTOCOL_TCP, target: block.remoteAddress });
+    const carriedBytes = this.wire.mtuBytes(block.remoteNode) - overBytes;
     const plainBytes = loopback ? LOOPBACK_SEGMENT_BYTES : Math.min(SEGMENT_BYTES, carriedBytes);
     block.segmentBytes = Math.min(plainBytes, block.machine?.segmentBytes ?? plainBytes);
     // A clock of microseconds (RFC 9293 section 3.4.1 has four): later connections begin higher.
@@ -420,12 +421,13 @@ export class TcpTable implements TcpHost {
     );
   }
 
-  /** The listener for a packet: one of that very address before one of any. */
+  /** The listener for a packet: one of that node's address before one of any. */
   private listenerFor(packet: Packet): TcpSocket | undefined {
+    const address = ipv4Of(packet.target);
     let any: TcpSocket | undefined;
     for (const socket of this.bound.get(packet.targetPort) ?? []) {
       if (socket.block.state !== 'listen') continue;
-      if (socket.block.localAddress === packet.target) return socket;
+      if (socket.block.localAddress === address) return socket;
       if (socket.block.localAddress === ANY_ADDRESS) any = socket;
     }
     return any;
@@ -499,6 +501,9 @@ function isConnection(block: TcpBlock): boolean {
   return block.state !== 'new' && block.state !== 'listen' && block.state !== 'closed';
 }
 
+/** What sets the connections over IPv6 apart. */
+const KEY_IPV6 = 2 ** 50;
+
 /** One number for (remote node, loopback or not at both ends, remote port, local port): 51 bits. */
 function key(
   remote: number,
@@ -509,7 +514,8 @@ function key(
 ): number {
   const side =
     (remoteAddress === LOOPBACK_ADDRESS ? 2 : 0) + (localAddress === LOOPBACK_ADDRESS ? 1 : 0);
-  return ((remote * 4 + side) * 65_536 + remotePort) * 65_536 + localPort;
+  const ends = ((remote * 4 + side) * 65_536 + remotePort) * 65_536 + localPort;
+  return isIpv6(remoteAddress) ? ends + KEY_IPV6 : ends;
 }
 
 function keyOf(block: TcpBlock): number {

@@ -1,6 +1,6 @@
 import { ERRNO } from '../kernel/errno.ts';
 import { readBoolean, readBytes, readInteger, readList, readRecord } from '../kernel/shape.ts';
-import { ANY_ADDRESS } from './address.ts';
+import { ANY_ADDRESS, ipv4Of, ipv6Of, isIpv6 } from './address.ts';
 import type { Meter } from './byte-queue.ts';
 import { Fifo } from './fifo.ts';
 import { NOWHERE, type NodeWire, type Route } from './node-wire.ts';
@@ -19,6 +19,8 @@ import {
 
 /** The largest payload: 65,535 less 20 of IPv4 and 8 of UDP (RFC 768, RFC 791). */
 export const DATAGRAM_BYTES_MAX = 65_507;
+/** A socket remembers at most this many ends that speak IPv6, the newest. */
+const IPV6_ENDS_MAX = 1_024;
 /** What keeping a datagram costs apart from its bytes. */
 const DATAGRAM_OVERHEAD = 64;
 
@@ -37,6 +39,8 @@ export class UdpSocket {
   error = 0;
   readShut = false;
   writeShut = false;
+  /** Ends (see `endKey`) whose last datagram came over IPv6: they are answered so. */
+  readonly ipv6Ends = new Set<number>();
 
   constructor(id: SocketId) {
     this.id = id;
@@ -51,6 +55,7 @@ interface UdpSocketState extends Endpoint {
   readonly error: number;
   readonly readShut: boolean;
   readonly writeShut: boolean;
+  readonly ipv6Ends?: readonly number[];
 }
 
 const readAddress = readInteger(0, 0xffff_ffff);
@@ -59,24 +64,28 @@ const readPort = readInteger(0, 0xffff);
 const readState = readRecord<{ ports: number; sockets: readonly UdpSocketState[] }>({
   ports: readInteger(0, 0xffff),
   sockets: readList(
-    readRecord<UdpSocketState>({
-      id: readInteger(1),
-      options: readOptions,
-      address: readAddress,
-      port: readPort,
-      peer: readRecord<Endpoint>({ address: readAddress, port: readPort }),
-      queue: readList(
-        readRecord<Received>({
-          address: readAddress,
-          port: readPort,
-          bytes: readBytes(DATAGRAM_BYTES_MAX),
-        }),
-        SOCKETS_MAX * 64,
-      ),
-      error: readInteger(0, 0xffff),
-      readShut: readBoolean,
-      writeShut: readBoolean,
-    }),
+    readRecord<UdpSocketState>(
+      {
+        id: readInteger(1),
+        options: readOptions,
+        address: readAddress,
+        port: readPort,
+        peer: readRecord<Endpoint>({ address: readAddress, port: readPort }),
+        queue: readList(
+          readRecord<Received>({
+            address: readAddress,
+            port: readPort,
+            bytes: readBytes(DATAGRAM_BYTES_MAX),
+          }),
+          SOCKETS_MAX * 64,
+        ),
+        error: readInteger(0, 0xffff),
+        readShut: readBoolean,
+        writeShut: readBoolean,
+        ipv6Ends: readList(readInteger(0), IPV6_ENDS_MAX),
+      },
+      ['ipv6Ends'],
+    ),
     SOCKETS_MAX,
   ),
 });
@@ -152,7 +161,8 @@ export class UdpTable {
     if (socket.error !== 0) return -this.takeError(socket);
     if (socket.writeShut) return -ERRNO.PIPE;
     if (bytes.length > DATAGRAM_BYTES_MAX) return -ERRNO.MSGSIZE;
-    const route = this.wayTo(socket, address, port);
+    const speaksIpv6 = socket.ipv6Ends.has(endKey(address, port));
+    const route = this.wayTo(socket, speaksIpv6 ? ipv6Of(address) : address, port);
     if (typeof route === 'number') return route;
     const { node } = this.wire;
     this.wire.transmit(
@@ -238,8 +248,9 @@ export class UdpTable {
     const cost = packet.payload.length + DATAGRAM_OVERHEAD;
     const room = socket.options.values['receive-buffer'] - socket.queuedBytes;
     if (socket.readShut || cost > room || cost > this.meter.free) return DROP.BUFFER;
+    hear(socket, packet);
     socket.queue.push({
-      address: packet.source,
+      address: ipv4Of(packet.source),
       port: packet.sourcePort,
       bytes: packet.payload,
     });
@@ -251,8 +262,9 @@ export class UdpTable {
   /** "Port unreachable" arrives: a connected socket reports it (RFC 1122 section 4.1.3.3). */
   deliverUnreachable(packet: Packet): number {
     const sockets = this.bound.get(packet.targetPort) ?? [];
-    const socket = sockets.find((candidate) => {
-      return candidate.peer.port === packet.sourcePort && candidate.peer.address === packet.source;
+    const address = ipv4Of(packet.source);
+    const socket = sockets.find(({ peer }) => {
+      return peer.port === packet.sourcePort && peer.address === address;
     });
     if (socket === undefined) return DROP.NO_SOCKET;
     socket.error = ERRNO.CONNREFUSED;
@@ -264,7 +276,8 @@ export class UdpTable {
       const { id, address, port, peer, error, readShut, writeShut } = socket;
       const queue = socket.queue.list();
       const options = socket.options.values;
-      return { id, options, address, port, peer, queue, error, readShut, writeShut };
+      const ipv6Ends = socket.ipv6Ends.size === 0 ? {} : { ipv6Ends: [...socket.ipv6Ends] };
+      return { id, options, address, port, peer, queue, error, readShut, writeShut, ...ipv6Ends };
     });
     return { ports: this.ports.capture(), sockets };
   }
@@ -278,6 +291,7 @@ export class UdpTable {
       const { address, port, peer, error, readShut, writeShut } = saved;
       Object.assign(socket, { address, port, peer, error, readShut, writeShut });
       socket.options.values = saved.options;
+      for (const end of saved.ipv6Ends ?? []) socket.ipv6Ends.add(end);
       socket.queue.replace(saved.queue);
       for (const { bytes } of saved.queue) socket.queuedBytes += bytes.length + DATAGRAM_OVERHEAD;
       this.meter.used += socket.queuedBytes;
@@ -303,11 +317,12 @@ export class UdpTable {
   private receiver(packet: Packet): UdpSocket | undefined {
     let best: UdpSocket | undefined;
     let bestRank = 0;
+    const [source, target] = [ipv4Of(packet.source), ipv4Of(packet.target)];
     for (const socket of this.bound.get(packet.targetPort) ?? []) {
-      if (socket.address !== ANY_ADDRESS && socket.address !== packet.target) continue;
+      if (socket.address !== ANY_ADDRESS && socket.address !== target) continue;
       const { peer } = socket;
       const connected = peer.port !== 0;
-      const matches = peer.port === packet.sourcePort && peer.address === packet.source;
+      const matches = peer.port === packet.sourcePort && peer.address === source;
       if (connected && !matches) continue;
       const rank = 1 + (connected ? 2 : 0) + (socket.address === ANY_ADDRESS ? 0 : 1);
       if (rank < bestRank) continue;
@@ -354,6 +369,23 @@ export class UdpTable {
     socket.queuedBytes -= cost;
     this.meter.used -= cost;
   }
+}
+
+/** Remembers in which family the sender of a datagram is to be answered. */
+function hear({ ipv6Ends }: UdpSocket, { source, sourcePort }: Packet): void {
+  const end = endKey(ipv4Of(source), sourcePort);
+  ipv6Ends.delete(end);
+  if (!isIpv6(source)) return;
+  ipv6Ends.add(end);
+  if (ipv6Ends.size <= IPV6_ENDS_MAX) return;
+  for (const oldest of ipv6Ends) {
+    ipv6Ends.delete(oldest);
+    return;
+  }
+}
+
+function endKey(address: number, port: number): number {
+  return address * 65_536 + port;
 }
 
 function conflicts(socket: UdpSocket, address: number, other: UdpSocket): boolean {

@@ -1,3 +1,5 @@
+import { isIpv6 } from './address.ts';
+
 /** Big-endian fields and the Internet checksum, as all headers on the wire have them. */
 
 export function get16(bytes: Uint8Array, at: number): number {
@@ -41,14 +43,21 @@ export function foldSum(sum: number): number {
   return ~folded & 0xffff;
 }
 
-/** The sum over the pseudo-header of IPv4 that TCP and UDP count in (RFC 9293 section 3.1). */
+/** What the prefix of an IPv6 address adds to a sum. */
+const PREFIX_SUM = 0xfd00;
+
+/**
+ * The sum over the pseudo-header that TCP and UDP count in (RFC 9293 section 3.1, RFC 8200
+ * section 8.1), for addresses of either family.
+ */
 export function pseudoSum(
   ends: { readonly source: number; readonly target: number },
   protocol: number,
   length: number,
 ): number {
-  const { source, target } = ends;
-  return (
-    (source >>> 16) + (source & 0xffff) + (target >>> 16) + (target & 0xffff) + protocol + length
-  );
+  return addressSum(ends.source) + addressSum(ends.target) + protocol + length;
+}
+
+function addressSum(address: number): number {
+  return (address >>> 16) + (address & 0xffff) + (isIpv6(address) ? PREFIX_SUM : 0);
 }

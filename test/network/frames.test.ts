@@ -4,7 +4,7 @@ import {
   DROP,
   formatMac,
   fragmentIpv4,
-  Ipv4Reassembly,
+  IpReassembly,
   isGroupMac,
   macOfAddress,
   mix32,
@@ -22,7 +22,7 @@ import {
   serializeIpv4,
   serializeTcp,
   serializeUdp,
-  type Ipv4Packet,
+  type IpPacket,
   type TcpOptions,
   type TcpSegment,
 } from '../../sim/index.ts';
@@ -47,7 +47,7 @@ class Numbers {
 
 const ENDS = { source: nodeAddress(0), target: nodeAddress(1) };
 
-function packetOf(numbers: Numbers, length: number): Ipv4Packet {
+function packetOf(numbers: Numbers, length: number): IpPacket {
   return {
     identification: numbers.below(65_536),
     dontFragment: false,
@@ -170,7 +170,7 @@ describe('pieces of packets', () => {
         .map((piece) => ({ piece, key: numbers.below(1_000) }))
         .sort((a, b) => a.key - b.key)
         .map(({ piece }) => piece);
-      const reassembly = new Ipv4Reassembly();
+      const reassembly = new IpReassembly();
       const seen = new Set<number>();
       for (const piece of order) {
         seen.add(piece.fragmentOffset);
@@ -188,7 +188,7 @@ describe('pieces of packets', () => {
     const packet = packetOf(new Numbers(3), 3_000);
     const [first, second, third] = fragmentIpv4(packet, 1_500);
     if (first === undefined || second === undefined || third === undefined) throw new Error();
-    const reassembly = new Ipv4Reassembly();
+    const reassembly = new IpReassembly();
     expect(reassembly.take(first, 0)).toBeNull();
     const overlapping = { ...second, fragmentOffset: second.fragmentOffset - 8 };
     expect(reassembly.take(overlapping, 0)).toBe(DROP.FRAME_FRAGMENT);
@@ -200,7 +200,7 @@ describe('pieces of packets', () => {
   });
 
   it('are kept up to a limit, the oldest going first', () => {
-    const reassembly = new Ipv4Reassembly();
+    const reassembly = new IpReassembly();
     for (let identification = 0; identification < 200; identification++) {
       const [piece] = fragmentIpv4({ ...packetOf(new Numbers(1), 3_000), identification }, 1_500);
       if (piece !== undefined) expect(reassembly.take(piece, 0)).toBeNull();

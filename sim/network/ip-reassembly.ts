@@ -1,7 +1,8 @@
 import { readBoolean, readBytes, readInteger, readList, readRecord } from '../kernel/shape.ts';
 import { NS_PER_S, type VirtualNs } from '../kernel/units.ts';
+import { ADDRESS_MAX } from './address.ts';
 import { DROP } from './drop.ts';
-import type { Ipv4Packet } from './ipv4.ts';
+import type { IpPacket } from './ip-packet.ts';
 
 /** How long fragments wait for the others (Linux: ipfrag_time). */
 export const FRAGMENTS_NS: VirtualNs = 30 * NS_PER_S;
@@ -31,10 +32,10 @@ interface Waiting {
 
 const readState = readList(
   readRecord<Waiting>({
-    source: readInteger(0, 0xffff_ffff),
-    target: readInteger(0, 0xffff_ffff),
+    source: readInteger(0, ADDRESS_MAX),
+    target: readInteger(0, ADDRESS_MAX),
     protocol: readInteger(0, 255),
-    identification: readInteger(0, 65_535),
+    identification: readInteger(0, 0xffff_ffff),
     sinceNs: readInteger(0),
     length: readInteger(-1, 65_535),
     dontFragment: readBoolean,
@@ -46,13 +47,13 @@ const readState = readList(
   FRAGMENTED_MAX,
 );
 
-/** Puts fragments of one sender together again (RFC 791 section 3.2). */
-export class Ipv4Reassembly {
+/** Puts fragments of one sender together again (RFC 791 section 3.2, RFC 8200 section 4.5). */
+export class IpReassembly {
   /** In order of their first fragments. */
   private waiting: readonly Waiting[] = [];
 
   /** The whole packet once its last piece is there; null while some lack; or why it is dropped. */
-  take(packet: Ipv4Packet, nowNs: VirtualNs): Ipv4Packet | null | number {
+  take(packet: IpPacket, nowNs: VirtualNs): IpPacket | null | number {
     if (!packet.moreFragments && packet.fragmentOffset === 0) return packet;
     const { fragmentOffset: at, payload, moreFragments } = packet;
     if (payload.length === 0 || (moreFragments && payload.length % 8 !== 0)) {
@@ -93,13 +94,13 @@ export class Ipv4Reassembly {
   }
 }
 
-function begin(packet: Ipv4Packet, sinceNs: VirtualNs): Waiting {
+function begin(packet: IpPacket, sinceNs: VirtualNs): Waiting {
   const { source, target, protocol, identification, dontFragment } = packet;
   const key = { source, target, protocol, identification, dontFragment };
   return { ...key, sinceNs, length: -1, fragments: [] };
 }
 
-function isSame(waiting: Waiting, packet: Ipv4Packet): boolean {
+function isSame(waiting: Waiting, packet: IpPacket): boolean {
   return (
     waiting.identification === packet.identification &&
     waiting.source === packet.source &&
