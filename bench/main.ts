@@ -16,6 +16,7 @@ import { recordWorldBenchmark } from './record-world.ts';
 import { replayBenchmark } from './replay.ts';
 import { seedsBenchmark } from './seeds.ts';
 import { startBenchmark } from './start.ts';
+import { suiteBenchmark } from './suite.ts';
 import { suspendBenchmark } from './suspend.ts';
 
 /** All benchmarks, in the order in which they run. */
@@ -25,6 +26,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   historyBenchmark,
   messageBenchmark,
   recordWorldBenchmark,
+  suiteBenchmark,
   paceBenchmark,
   instrumentationBenchmark,
   asyncifyBenchmark,

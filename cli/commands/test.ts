@@ -18,10 +18,11 @@ export async function run(
   context: Context,
 ): Promise<number> {
   const path = args[0] ?? '';
-  const suite = await openSuite(path, { types: !options.noTypes }, context);
+  const asked = context.globals.seed ?? null;
+  const suite = await openSuite(path, { types: !options.noTypes, seed: asked }, context);
   const seed = chooseSeed(context, suite.plan.seed);
   const { output } = context;
-  const runner = await SuiteRunner.open(suite, makeEngine(context.artifactDir), seed.seed);
+  const runner = await SuiteRunner.open(suite, () => makeEngine(context.artifactDir), seed.seed);
   const leaves = select(suite, runner, options);
   const total = countPlan(suite.plan);
   output.say(
@@ -36,10 +37,10 @@ export async function run(
     estimated: total.estimated,
     leaves: leaves.length,
   });
-  const results = leaves.map((leaf) => {
-    const result = runner.run(leaf);
+  const results: LeafResult[] = [];
+  runner.runAll(leaves, (result) => {
     reportLeaf(result, { path, seed: seed.seed, context });
-    return result;
+    results.push(result);
   });
   if (options.junit !== undefined) {
     writeAtomically(context.path(options.junit), junitXml(suite.plan.spec, results));

@@ -7,7 +7,7 @@ import type { Context } from '../context.ts';
 const SPEC_BYTES_MAX = 16 * 1024 * 1024;
 
 /** Reads the spec of that path and what it imports; nothing of it runs. */
-export async function readSpec(path: string, context: Context): Promise<SpecModel> {
+export async function readSpec(path: string, context: Pick<Context, 'path'>): Promise<SpecModel> {
   const { loadSpec } = await openSpecs();
   const whole = context.path(path);
   const folder = dirname(whole);

@@ -5,7 +5,7 @@ import { runToEnd, type ConsolePiece, type RunRecord } from '../record.ts';
 import { choiceAxes, enumerateLeaves, type Leaf, type LeafAxis } from './leaf.ts';
 import { leafScenario, ruleName, type LeafBody } from './leaf-scenario.ts';
 import { LeafSource, TEST_NODE, type PinnedRule } from './leaf-source.ts';
-import type { Suite } from './suite.ts';
+import { reloadSuite, type Suite } from './suite.ts';
 
 /** What became of a leaf (FB-52, FB-70). */
 export type LeafOutcome = 'pass' | 'fail' | 'inconclusive' | 'halted' | 'filtered' | 'error';
@@ -22,29 +22,66 @@ export interface LeafResult {
   readonly sources: readonly SourceFile[];
 }
 
+/** So many leaves share one watch over bodies that never end. */
+const WATCHED_LEAVES = 16;
+
 /** Runs a suite's leaves, one after another. */
 export class SuiteRunner {
-  private readonly suite: Suite;
-  private readonly engine: WasmEngine;
+  private suite: Suite;
+  private engine: WasmEngine;
+  private readonly makeEngine: () => WasmEngine;
   private readonly seed: number;
+  private shares = true;
   private readonly chances: { readonly link: readonly string[]; readonly disk: readonly string[] };
   private readonly compiled = new Map<string, ReturnType<typeof leafScenario>>();
 
   private constructor(
     suite: Suite,
-    engine: WasmEngine,
+    makeEngine: () => WasmEngine,
     seed: number,
     chances: SuiteRunner['chances'],
   ) {
     this.suite = suite;
-    this.engine = engine;
+    this.makeEngine = makeEngine;
+    this.engine = makeEngine();
     this.seed = seed;
     this.chances = chances;
   }
 
-  static async open(suite: Suite, engine: WasmEngine, seed: number): Promise<SuiteRunner> {
+  static async open(
+    suite: Suite,
+    makeEngine: () => WasmEngine,
+    seed: number,
+  ): Promise<SuiteRunner> {
     const { LINK_CHANCES, DISK_CHANCES } = await openSpecs();
-    return new SuiteRunner(suite, engine, seed, { link: LINK_CHANCES, disk: DISK_CHANCES });
+    return new SuiteRunner(suite, makeEngine, seed, { link: LINK_CHANCES, disk: DISK_CHANCES });
+  }
+
+  /** Runs leaves in their order; `take` is told of each. */
+  runAll(leaves: readonly Leaf[], take: (result: LeafResult) => void): void {
+    for (let from = 0; from < leaves.length; from += WATCHED_LEAVES) {
+      this.runWatched(leaves.slice(from, from + WATCHED_LEAVES)).forEach(take);
+    }
+  }
+
+  /**
+   * Several leaves under one watch. Where its time is up, one of them either spins or takes long: all that
+   * it had in hand is made anew, and it runs again with a watch for each step, which tells the two apart.
+   */
+  private runWatched(leaves: readonly Leaf[]): readonly LeafResult[] {
+    const results: LeafResult[] = [];
+    if (this.shares) {
+      this.shares = this.suite.models.watch.share(() => {
+        for (const leaf of leaves) results.push(this.run(leaf));
+      });
+      if (!this.shares) {
+        this.suite = reloadSuite(this.suite);
+        this.engine = this.makeEngine();
+        this.compiled.clear();
+      }
+    }
+    for (const leaf of leaves.slice(results.length)) results.push(this.run(leaf));
+    return results;
   }
 
   /** The leaves of a test: the plan's axes, and those that one recording pass finds (FB-38). */

@@ -30,20 +30,27 @@ export interface Suite {
  */
 export async function openSuite(
   path: string,
-  { types }: { readonly types: boolean },
-  context: Context,
+  { types, seed }: { readonly types: boolean; readonly seed: number | null },
+  context: Pick<Context, 'path'>,
 ): Promise<Suite> {
   const { checkTypes, makePlan, modelImage } = await openSpecs();
   const model = await readSpec(path, context);
   const folder = dirname(context.path(path));
   if (types) checkTypes(model, folder);
-  const plan = makePlan(model, context.globals.seed ?? null);
+  const plan = makePlan(model, seed);
   const image = modelImage(model);
+  return loadCode({ model, plan, image, files: new LocalFiles(folder) });
+}
+
+/** The same suite with a realm of its own. */
+export function reloadSuite({ model, plan, image, files }: Suite): Suite {
+  return loadCode({ model, plan, image, files });
+}
+
+function loadCode(suite: Omit<Suite, 'declared' | 'models' | 'program'>): Suite {
   const models = new ModelEngine();
-  const program = models.load(image.digest, image.bytes);
-  const declared = models.declarations(program);
-  const files = new LocalFiles(folder);
-  return { model, plan, image, declared, models, program, files };
+  const program = models.load(suite.image.digest, suite.image.bytes);
+  return { ...suite, declared: models.declarations(program), models, program };
 }
 
 /** What was declared under that kind and name. */

@@ -4,6 +4,7 @@ import { SimError, type GuestImage, type GuestPort } from '../../sim/index.ts';
 import { ModelGuest } from './model-guest.ts';
 import { MODEL_MAGIC, type ModelModule } from './model-format.ts';
 import { Realm } from './realm.ts';
+import { Watch } from './watch.ts';
 
 /** What a spec declared; references to other declarations are their names. */
 export interface Declared {
@@ -46,6 +47,8 @@ function locator(files: readonly ModelModule[]): ModelProgram['locate'] {
 
 /** Makes model guests; all of a process share one realm, since building one takes milliseconds. */
 export class ModelEngine {
+  /** What ends bodies that never end. */
+  readonly watch = new Watch();
   private realm: Realm | null = null;
   private readonly programs = new Map<string, ModelProgram>();
 
@@ -53,7 +56,7 @@ export class ModelEngine {
   load(digest: string, image: Uint8Array): ModelProgram {
     const known = this.programs.get(digest);
     if (known !== undefined) return known;
-    this.realm ??= new Realm();
+    this.realm ??= new Realm(this.watch);
     const realm = this.realm;
     let program: ModelProgram;
     try {

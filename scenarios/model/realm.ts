@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { createContext, Script, type Context } from 'node:vm';
 import { SimError } from '../../sim/index.ts';
 import { packageRoot } from '../package-root.ts';
+import { STEP_WALL_MS_MAX, type Watch } from './watch.ts';
 
 /** A guest inside the realm: only the realm looks into it. */
 export type RealmGuest = object;
@@ -26,9 +27,6 @@ export interface RealmState {
   readonly timer: { readonly id: number; readonly atNs: number } | null;
 }
 
-/** A step of a body takes at most this long on the host: a body that spins is an error. */
-const STEP_WALL_MS_MAX = 10_000;
-
 /**
  * A JavaScript realm without a host: no timers but virtual ones, no clock but the node's, no entropy but
  * the world's, no modules but the spec's. Built-ins are frozen, so that many bodies can use one realm
@@ -38,8 +36,10 @@ export class Realm {
   private readonly context: Context;
   private readonly code: RealmCode;
   private readonly turn = new Script('__athanor_turn()');
+  private readonly watch: Watch;
 
-  constructor() {
+  constructor(watch: Watch) {
+    this.watch = watch;
     this.context = createContext(Object.create(null) as object, {
       codeGeneration: { strings: false, wasm: false },
       // Promises of the realm go on within the turn that resolved them, never later.
@@ -87,9 +87,7 @@ export class Realm {
   private run(guest: RealmGuest): void {
     this.code.enter(guest);
     try {
-      this.turn.runInContext(this.context, { timeout: STEP_WALL_MS_MAX });
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ERR_SCRIPT_EXECUTION_TIMEOUT') throw error;
+      if (this.watch.step(this.turn, this.context)) return;
       // The host's time decides here, so it can be no result of the run.
       throw new SimError({
         code: 'guest/spin',

@@ -233,8 +233,9 @@ class SpecLoader {
   private addTest(
     test: Pick<SpecTest, 'name' | 'kind' | 'place'> & Partial<Omit<SpecTest, 'name'>>,
   ): void {
-    const empty = { scenario: null, axes: [], cells: [], faults: [], expect: null, timeout: null };
-    this.tests.push({ ...empty, ...test });
+    const { name, kind, place, scenario = null, axes = [], cells = [], faults = [] } = test;
+    const { expect = null, timeout = null } = test;
+    this.tests.push({ name, kind, place, scenario, axes, cells, faults, expect, timeout });
   }
 
   /** A declaration inside a branch or a function cannot be counted: say so, never guess (FB-33). */

@@ -44,7 +44,12 @@ export class SpecModule implements Names {
 
   constructor(file: string, text: string) {
     this.file = file;
-    this.source = ts.createSourceFile(file, text, ts.ScriptTarget.ES2023, true, ts.ScriptKind.TS);
+    // Nobody asks a node for its parent, and comments of JSDoc say nothing of a plan.
+    const options = {
+      languageVersion: ts.ScriptTarget.ES2023,
+      jsDocParsingMode: ts.JSDocParsingMode.ParseNone,
+    };
+    this.source = ts.createSourceFile(file, text, options, false, ts.ScriptKind.TS);
     this.refuseSyntaxErrors();
     this.imports = this.source.statements.flatMap((statement) => this.readImport(statement));
   }

@@ -15,6 +15,8 @@ export type Static =
 
 /** Looks names up: what `const`, `import`, function or loop variable stands behind one. */
 export interface Names {
+  /** The file that the expressions stand in. */
+  readonly source: ts.SourceFile;
   lookUp(name: string): Static | undefined;
 }
 
@@ -38,14 +40,14 @@ export function evaluate(expression: ts.Expression, names: Names): Static {
       return { kind: 'value', value: null };
   }
   if (ts.isArrowFunction(node) || ts.isFunctionExpression(node)) return { kind: 'function', node };
-  if (ts.isIdentifier(node)) return names.lookUp(node.text) ?? computed(node);
+  if (ts.isIdentifier(node)) return names.lookUp(node.text) ?? computed(node, names);
   if (ts.isArrayLiteralExpression(node)) return list(node, names);
   if (ts.isObjectLiteralExpression(node)) return table(node, names);
   if (ts.isTemplateExpression(node)) return template(node, names);
   if (ts.isPrefixUnaryExpression(node)) return negated(node, names);
   if (ts.isBinaryExpression(node)) return binary(node, names);
   if (ts.isPropertyAccessExpression(node)) return property(node, names);
-  return computed(node);
+  return computed(node, names);
 }
 
 /** The expression within parentheses and assertions of types. */
@@ -62,8 +64,8 @@ export function unwrap(expression: ts.Expression): ts.Expression {
   return node;
 }
 
-function computed(node: ts.Node): Static {
-  const text = node.getText().replace(/\s+/g, ' ');
+function computed(node: ts.Node, { source }: Names): Static {
+  const text = node.getText(source).replace(/\s+/g, ' ');
   return { kind: 'computed', text: text.length > 60 ? `${text.slice(0, 57)}...` : text };
 }
 
@@ -73,10 +75,10 @@ function list(node: ts.ArrayLiteralExpression, names: Names): Static {
     if (!ts.isSpreadElement(element)) items.push(evaluate(element, names));
     else {
       const inner = evaluate(element.expression, names);
-      if (inner.kind !== 'list') return computed(node);
+      if (inner.kind !== 'list') return computed(node, names);
       for (const item of inner.items) items.push(item);
     }
-    if (items.length > LIST_ITEMS_MAX) return computed(node);
+    if (items.length > LIST_ITEMS_MAX) return computed(node, names);
   }
   return { kind: 'list', items };
 }
@@ -86,15 +88,15 @@ function table(node: ts.ObjectLiteralExpression, names: Names): Static {
   for (const member of node.properties) {
     if (ts.isSpreadAssignment(member)) {
       const inner = evaluate(member.expression, names);
-      if (inner.kind !== 'table') return computed(node);
+      if (inner.kind !== 'table') return computed(node, names);
       for (const [key, value] of inner.entries) entries.set(key, value);
       continue;
     }
     const key = member.name && propertyKey(member.name);
-    if (key === null || key === undefined) return computed(node);
+    if (key === null || key === undefined) return computed(node, names);
     if (ts.isPropertyAssignment(member)) entries.set(key, evaluate(member.initializer, names));
     else if (ts.isShorthandPropertyAssignment(member)) {
-      entries.set(key, names.lookUp(key) ?? computed(member.name));
+      entries.set(key, names.lookUp(key) ?? computed(member.name, names));
     } else entries.set(key, { kind: 'function', node: member });
   }
   return { kind: 'table', entries };
@@ -111,7 +113,7 @@ function template(node: ts.TemplateExpression, names: Names): Static {
   let text = node.head.text;
   for (const span of node.templateSpans) {
     const value = evaluate(span.expression, names);
-    if (value.kind !== 'value') return computed(node);
+    if (value.kind !== 'value') return computed(node, names);
     text += String(value.value) + span.literal.text;
   }
   return { kind: 'value', value: text };
@@ -123,19 +125,19 @@ function negated(node: ts.PrefixUnaryExpression, names: Names): Static {
     if (node.operator === ts.SyntaxKind.MinusToken) return { kind: 'value', value: -inner.value };
     if (node.operator === ts.SyntaxKind.PlusToken) return inner;
   }
-  return computed(node);
+  return computed(node, names);
 }
 
 function binary(node: ts.BinaryExpression, names: Names): Static {
   const left = evaluate(node.left, names);
   const right = evaluate(node.right, names);
-  if (left.kind !== 'value' || right.kind !== 'value') return computed(node);
+  if (left.kind !== 'value' || right.kind !== 'value') return computed(node, names);
   const [a, b] = [left.value, right.value];
   if (typeof a === 'string' && typeof b === 'string') {
     const plus = node.operatorToken.kind === ts.SyntaxKind.PlusToken;
-    return plus ? { kind: 'value', value: a + b } : computed(node);
+    return plus ? { kind: 'value', value: a + b } : computed(node, names);
   }
-  if (typeof a !== 'number' || typeof b !== 'number') return computed(node);
+  if (typeof a !== 'number' || typeof b !== 'number') return computed(node, names);
   switch (node.operatorToken.kind) {
     case ts.SyntaxKind.PlusToken:
       return { kind: 'value', value: a + b };
@@ -144,19 +146,19 @@ function binary(node: ts.BinaryExpression, names: Names): Static {
     case ts.SyntaxKind.AsteriskToken:
       return { kind: 'value', value: a * b };
     default:
-      return computed(node);
+      return computed(node, names);
   }
 }
 
 function property(node: ts.PropertyAccessExpression, names: Names): Static {
   const holder = evaluate(node.expression, names);
   const key = node.name.text;
-  if (holder.kind === 'table') return holder.entries.get(key) ?? computed(node);
+  if (holder.kind === 'table') return holder.entries.get(key) ?? computed(node, names);
   if (holder.kind === 'list' && key === 'length') {
     return { kind: 'value', value: holder.items.length };
   }
   if (holder.kind === 'declared' && key === 'name') return { kind: 'value', value: holder.name };
-  return computed(node);
+  return computed(node, names);
 }
 
 /** A value as a plan shows it. */

@@ -16,6 +16,10 @@ export const FRAME_BYTES = 32 * 1024;
 /** A single record stays below this size, so that a frame is at most FRAME_BYTES + RECORD_BYTES. */
 export const RECORD_BYTES_MAX = 64 * 1024;
 export const FRAME_HEADER_BYTES = 26;
+/** A log starts with so many bytes, since most runs of a suite write few records. */
+const FIRST_BYTES = 4 * 1024;
+/** After a record there is at least this much room: for the longest numbers and one text. */
+const ROOM_BYTES = 2 * 1024;
 export const FRAME_MAGIC = 0xa7;
 
 /** A log's position: where records stand and what the chain is there. */
@@ -39,7 +43,9 @@ export interface LogState {
 export type RecordCheck = (bytes: Uint8Array, from: number, to: number, position: number) => void;
 
 export class RecordLog {
-  private bytes = new Uint8Array(FRAME_BYTES + RECORD_BYTES_MAX);
+  private bytes = new Uint8Array(FIRST_BYTES);
+  /** Past this length the buffer grows or, at its full size, the frame closes. */
+  private fullAt = FIRST_BYTES - ROOM_BYTES;
   private length = 0;
   private recordStart = 0;
   private recordsInFrame = 0;
@@ -120,6 +126,7 @@ export class RecordLog {
   putText(text: string): void {
     const bytes = encodeUtf8(text);
     assert(bytes.length <= 1024, 'a text in the log has at most 1024 bytes');
+    this.reserve(this.length + bytes.length + ROOM_BYTES);
     this.putUnsigned(bytes.length);
     this.bytes.set(bytes, this.length);
     this.length += bytes.length;
@@ -133,7 +140,7 @@ export class RecordLog {
     if (this.check !== undefined) {
       this.check(this.bytes, from, this.length, this.bytesBefore + from);
     }
-    if (this.length >= FRAME_BYTES) this.flush();
+    if (this.length >= this.fullAt) this.makeRoom();
   }
 
   /** Closes the frame now, if it holds anything. */
@@ -180,11 +187,29 @@ export class RecordLog {
     this.bytesBefore = state.bytesBefore;
     this.chainBefore = state.chainBefore;
     this.digest.restore(state.digest);
+    this.reserve(state.payload.length + ROOM_BYTES);
     this.bytes.set(state.payload);
     this.length = state.payload.length;
     this.recordStart = this.length;
     this.digested = this.length;
     this.recordsInFrame = state.records;
+  }
+
+  private makeRoom(): void {
+    if (this.length >= FRAME_BYTES) this.flush();
+    else this.reserve(this.length + ROOM_BYTES);
+  }
+
+  /** Grows the buffer to at least so many bytes, by doubling it. */
+  private reserve(bytes: number): void {
+    if (bytes <= this.bytes.length) return;
+    assert(bytes <= FRAME_BYTES + RECORD_BYTES_MAX, 'a record is below its limit');
+    let size = this.bytes.length;
+    while (size < bytes) size *= 2;
+    const grown = new Uint8Array(Math.min(size, FRAME_BYTES + RECORD_BYTES_MAX));
+    grown.set(this.bytes);
+    this.bytes = grown;
+    this.fullAt = Math.min(FRAME_BYTES, grown.length - ROOM_BYTES);
   }
 }
 
