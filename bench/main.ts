@@ -14,6 +14,7 @@ import { paceBenchmark } from './pace.ts';
 import { packagePath } from './paths.ts';
 import { recordWorldBenchmark } from './record-world.ts';
 import { replayBenchmark } from './replay.ts';
+import { reportBenchmark } from './report.ts';
 import { seedsBenchmark } from './seeds.ts';
 import { startBenchmark } from './start.ts';
 import { suiteBenchmark } from './suite.ts';
@@ -34,6 +35,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   suspendBenchmark,
   forkBenchmark,
   replayBenchmark,
+  reportBenchmark,
   seedsBenchmark,
   startBenchmark,
 ];

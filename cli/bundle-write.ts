@@ -7,6 +7,8 @@ import type { Context } from './context.ts';
 import { environmentJson, planJson } from './documents.ts';
 import { engineIdentity } from './engine.ts';
 import type { RunRecord } from './record.ts';
+import type { ConsoleCollector } from './timeline.ts';
+import { traceJson } from './trace-document.ts';
 import { sha256Hex } from './zip.ts';
 
 export interface BundleRequest {
@@ -15,11 +17,13 @@ export interface BundleRequest {
   readonly sources: readonly SourceFile[];
   readonly lineage: Lineage | null;
   readonly thin: boolean;
+  /** What the whole run wrote, where somebody collected it: it goes along for reports. */
+  readonly collector?: ConsoleCollector;
 }
 
 /** The bundle of a run, as its file's bytes. */
 export function bundleOfRun(request: BundleRequest): Uint8Array {
-  const { record, images, sources, lineage, thin } = request;
+  const { record, images, sources, lineage, thin, collector } = request;
   return packBundle({
     scenario: record.scenario,
     images,
@@ -29,6 +33,7 @@ export function bundleOfRun(request: BundleRequest): Uint8Array {
     fingerprints: record.fingerprints,
     checkpoint: record.checkpoint,
     plan: planJson(record.scenario),
+    trace: collector === undefined ? null : traceJson(record, collector),
     environment: environmentJson(),
     manifest: {
       kind: 'run',

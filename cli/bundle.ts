@@ -45,6 +45,8 @@ export interface BundleParts {
   readonly checkpoint: FatCheckpoint | null;
   /** The JSON texts of `plan.json` and `env.json`. */
   readonly plan: string;
+  /** The JSON text of `trace.json`, or null to leave it out. */
+  readonly trace: string | null;
   readonly environment: string;
   readonly manifest: Omit<Manifest, 'members' | 'ids' | 'name' | 'savepoint'> & {
     /** The proof but for the checkpoint's digest, which packing fills in. */
@@ -63,6 +65,7 @@ export function packBundle(parts: BundleParts): Uint8Array {
   const members = new Map<string, Uint8Array>();
   members.set('scenario.cbor', encodeScenario(scenario));
   members.set('plan.json', Buffer.from(parts.plan));
+  if (parts.trace !== null) members.set('trace.json', Buffer.from(parts.trace));
   members.set('schedule.bin', parts.schedule);
   members.set('events.bin', parts.events);
   members.set('fingerprints.bin', encodeFingerprints(parts.fingerprints));
@@ -113,6 +116,7 @@ export interface Bundle {
   readonly images: ReadonlyMap<string, Uint8Array>;
   readonly sources: readonly SourceFile[];
   readonly plan: string | null;
+  readonly trace: string | null;
   /** The whole world where the run was saved, or null if the bundle holds none. */
   checkpoint(): FatCheckpoint | null;
 }
@@ -134,7 +138,7 @@ export function openBundle(file: Uint8Array): Bundle {
   const events = member(members, 'events.bin');
   checkChains(manifest, schedule, events);
   const images = readImages(members, manifest, scenario);
-  const plan = members.get('plan.json');
+  const [plan, trace] = ['plan.json', 'trace.json'].map((name) => members.get(name));
   checkProof(manifest, members);
   return {
     digest: sha256Hex(file),
@@ -146,6 +150,7 @@ export function openBundle(file: Uint8Array): Bundle {
     images,
     sources: readSources(members),
     plan: plan === undefined ? null : Buffer.from(plan).toString('utf8'),
+    trace: trace === undefined ? null : Buffer.from(trace).toString('utf8'),
     checkpoint: () => {
       const bytes = members.get(CHECKPOINT_MEMBER);
       if (bytes === undefined) return null;

@@ -8,6 +8,14 @@ export interface ReportRow {
   readonly text: string;
 }
 
+/** A node, and what became of it. */
+export interface ReportNode {
+  readonly name: string;
+  readonly guest: string;
+  readonly ended: string;
+  readonly lives: number;
+}
+
 /** What a report is made of, read from a bundle and from its replay. */
 export interface ReportSource {
   readonly title: string;
@@ -19,7 +27,7 @@ export interface ReportSource {
   readonly engine: string;
   readonly scenarioId: string;
   readonly replay: string;
-  readonly nodes: readonly string[];
+  readonly nodes: readonly ReportNode[];
   readonly properties: readonly {
     readonly name: string;
     readonly kind: string;

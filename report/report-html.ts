@@ -5,6 +5,19 @@ import { reportDocument, type ReportSource } from './report-data.ts';
 
 /** The folder of the page's own parts, relative to the package's root. */
 const PAGE_FOLDER = ['report', 'page'];
+/** The page's scripts, each of which adds to what those before it share. */
+const SCRIPTS = [
+  'base.js',
+  'head.js',
+  'plan.js',
+  'sight.js',
+  'marks.js',
+  'overview.js',
+  'timeline.js',
+  'tips.js',
+  'lists.js',
+  'main.js',
+];
 
 /**
  * One HTML file with everything in it: data, script, style, and the d3 library. It asks no network and
@@ -21,7 +34,7 @@ export function reportHtml(source: ReportSource, root: string): string {
     style: `<style>${part('report.css')}</style>`,
     d3: `<script>${d3}</script>`,
     data: `<script id="data" type="application/json">${data}</script>`,
-    script: `<script>${part('report.js')}</script>`,
+    script: `<script>${SCRIPTS.map(part).join('')}</script>`,
   };
   return part('report.html').replace(/<!-- part: (\w+) -->/g, (_, name: string) => {
     return parts[name] ?? '';

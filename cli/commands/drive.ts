@@ -67,6 +67,7 @@ export function run(
     sources: scenario.sources,
     lineage: null,
     thin: false,
+    collector,
   });
   const name = basename(shown).replace(/\.json$/, '');
   const bundlePath = writeBundle(bundle, { name, seed, out: options.out, context });

@@ -1,5 +1,5 @@
 import { relative } from 'node:path';
-import { reportHtml, type ReportSource } from '../../report/index.ts';
+import { reportHtml, type ReportNode, type ReportSource } from '../../report/index.ts';
 import { packageRoot } from '../../scenarios/index.ts';
 import {
   decodeDecisions,
@@ -18,6 +18,7 @@ import { shellQuote } from '../host.ts';
 import type { OptionsOf } from '../options.ts';
 import { runToEnd } from '../record.ts';
 import { ConsoleCollector, mergeTimeline } from '../timeline.ts';
+import { readTrace } from '../trace-document.ts';
 
 /** `sim report`: a run as one HTML file that a person can look at (FB-63). */
 export function run(
@@ -40,7 +41,7 @@ export function run(
 function sourceOf(bundle: Bundle, text: string, context: Context): ReportSource {
   const { manifest, scenario, schedule, events, plan } = bundle;
   const { outcome, engine, seed, ids } = manifest;
-  const { rows, missing } = replayForRows(bundle, context);
+  const { rows, missing } = rowsOf(bundle, context);
   return {
     title: scenario.name,
     bundle: text,
@@ -51,7 +52,15 @@ function sourceOf(bundle: Bundle, text: string, context: Context): ReportSource 
     engine: `${engine.name} ${engine.version}`,
     scenarioId: ids.scenario,
     replay: `sim replay ${shellQuote(text)}`,
-    nodes: scenario.world.nodes.map(({ name }) => name),
+    nodes: scenario.world.nodes.map(({ name, guest }, node): ReportNode => {
+      const { status = 'never started', code = null, lives = 0 } = outcome.nodes[node] ?? {};
+      return {
+        name,
+        guest: guest.label,
+        ended: code === null ? status : `${status} ${code}`,
+        lives,
+      };
+    }),
     properties: outcome.properties,
     rows,
     missing,
@@ -61,7 +70,12 @@ function sourceOf(bundle: Bundle, text: string, context: Context): ReportSource 
   };
 }
 
-/** A bundle holds what was decided and done, but no console lines: a replay tells them. */
+/** What a bundle says of its consoles; where it does not, a replay tells. */
+function rowsOf(bundle: Bundle, context: Context): Pick<ReportSource, 'rows' | 'missing'> {
+  if (bundle.trace === null) return replayForRows(bundle, context);
+  return { rows: readTrace(bundle.trace), missing: null };
+}
+
 function replayForRows(
   { scenario, images, schedule, events, manifest }: Bundle,
   context: Context,

@@ -57,7 +57,13 @@ export async function run(
   reportTimeline(record, collector, { full: options.full, context });
   reportOutcome(record, context);
   if (record.error === null) sayPace(record.outcome.endNs, wallMs, context);
-  const bytes = bundleOfRun({ record, ...source, lineage: null, thin: options.thin });
+  const bytes = bundleOfRun({
+    record,
+    ...source,
+    lineage: null,
+    thin: options.thin,
+    collector,
+  });
   const { name } = scenario;
   const path = writeBundle(bytes, { name, seed: chosen.seed, out: options.out, context });
   reportEnd(record, path, context);

@@ -188,6 +188,7 @@ function packSavepoint({ scenario, found, checkpoint, outcome, proof, thin }: Sa
     fingerprints: checkpoint.fingerprints,
     checkpoint,
     plan: planJson(scenario),
+    trace: null,
     environment: environmentJson(),
     manifest: {
       kind: 'savepoint',

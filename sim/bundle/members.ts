@@ -9,6 +9,7 @@ export const MEMBER_ORDER = [
   'manifest.cbor',
   'scenario.cbor',
   'plan.json',
+  'trace.json',
   'schedule.bin',
   'events.bin',
   'fingerprints.bin',
@@ -19,7 +20,7 @@ export const MEMBER_ORDER = [
   'replay.sh',
 ] as const;
 
-/** Members without which a bundle is none; `plan.json` may be missing (FB-57). */
+/** Members without which a bundle is none; `plan.json` and `trace.json` may be missing (FB-57). */
 export const MEMBERS_NEEDED = [
   'manifest.cbor',
   'scenario.cbor',
@@ -40,6 +41,7 @@ const BYTES_MAX: Readonly<Record<(typeof MEMBER_ORDER)[number], number>> = {
   'manifest.cbor': 16 * MIB,
   'scenario.cbor': 256 * MIB,
   'plan.json': 16 * MIB,
+  'trace.json': 128 * MIB,
   'schedule.bin': 1024 * MIB,
   'events.bin': 1024 * MIB,
   'fingerprints.bin': 64 * MIB,

@@ -56,6 +56,7 @@ export function bundleParts(change = -1): BundleParts {
     ],
     checkpoint: null,
     plan: '{"schema_version":1}\n',
+    trace: null,
     environment: '{"schema_version":1}\n',
     manifest: {
       kind: 'run',

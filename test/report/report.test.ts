@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { reportHtml, type ReportSource } from '../../report/index.ts';
 import { packageRoot } from '../../scenarios/index.ts';
-import { trafficResult } from '../../sim/index.ts';
+import { packZip, sha256Hex, unpackZip } from '../../cli/zip.ts';
+import { decodeManifest, encodeManifest, trafficResult } from '../../sim/index.ts';
 import { SimFolder } from '../cli/sim.ts';
 
 const SOURCE: ReportSource = {
@@ -14,7 +15,7 @@ const SOURCE: ReportSource = {
   engine: 'athanor 0.1.0',
   scenarioId: '00ff',
   replay: 'sim replay pair.athanor',
-  nodes: ['a', 'b'],
+  nodes: ['a', 'b'].map((name) => ({ name, guest: 'echo', ended: 'running', lives: 1 })),
   properties: [],
   rows: [{ atNs: 5, node: 0, kind: 'stdout', text: '</script><b>not markup</b>' }],
   missing: null,
@@ -64,6 +65,30 @@ describe('the report of a run', () => {
   });
 });
 
+interface Trace {
+  readonly rows: readonly { readonly kind: string; readonly text: string }[];
+}
+
+/** The same bundle with another trace, or none. */
+function withTrace(file: Uint8Array, trace: string | null): Uint8Array {
+  const bytes = trace === null ? null : Buffer.from(trace);
+  const members = unpackZip(file).flatMap((member) => {
+    if (member.name !== 'trace.json') return [member];
+    return bytes === null ? [] : [{ name: member.name, bytes }];
+  });
+  const sealed = members.map((member) => {
+    if (member.name !== 'manifest.cbor') return member;
+    const manifest = decodeManifest(member.bytes);
+    const records = manifest.members.flatMap((record) => {
+      if (record.name !== 'trace.json') return [record];
+      if (bytes === null) return [];
+      return [{ name: record.name, bytes: bytes.length, sha256: sha256Hex(bytes) }];
+    });
+    return { name: member.name, bytes: encodeManifest({ ...manifest, members: records }) };
+  });
+  return packZip(sealed);
+}
+
 describe('sim report', () => {
   it('FB-57 FB-63 writes the page of a bundle, with its plan, beside it', async () => {
     const folder = new SimFolder();
@@ -80,6 +105,48 @@ describe('sim report', () => {
     expect(html).toContain('"hello"');
     expect(html).toContain('"verdict":"fail"');
     expect(html).toContain('"spec_path"');
+  });
+
+  it('FB-53 FB-63 shows the trace that the bundle has, without a run, and refuses one that is none', async () => {
+    const folder = new SimFolder();
+    await folder.sim(['run', 'hello', '--seed', '1', '--out', 'run.athanor']);
+    const trace = (await folder.sim(['inspect', 'run.athanor', 'trace.json'])).stdout;
+    expect(JSON.parse(trace)).toMatchObject({ schema_version: 1 });
+    const change = (from: string, to: string): void => {
+      folder.write('other.athanor', withTrace(folder.read('run.athanor'), trace.replace(from, to)));
+    };
+    const text =
+      (JSON.parse(trace) as Trace).rows.find(({ kind }) => kind === 'stdout')?.text ?? '';
+    expect(text).not.toBe('');
+    change(text, 'never written by this run');
+    await folder.sim(['report', 'other.athanor', '--out', 'run.html']);
+    expect(folder.read('run.html').toString()).toContain('"never written by this run"');
+    for (const [from, to] of [
+      ['"schema_version":1', '"schema_version":2'],
+      ['"at_ns":0', '"at_ns":null'],
+      ['"rows":[', '"rows":['.repeat(2)],
+      [trace, '[]'],
+    ] as const) {
+      change(from, to);
+      const { exitCode, stderr } = await folder.sim([
+        'report',
+        'other.athanor',
+        '--out',
+        'no.html',
+      ]);
+      expect([exitCode, stderr.split(':')[0]]).toEqual([5, 'error bundle/trace']);
+      expect(() => folder.read('no.html')).toThrow();
+    }
+  });
+
+  it('repeats the run for its lines where a bundle has no trace', async () => {
+    const folder = new SimFolder();
+    await folder.sim(['run', 'hello', '--seed', '1', '--out', 'run.athanor']);
+    folder.write('other.athanor', withTrace(folder.read('run.athanor'), null));
+    await folder.sim(['report', 'run.athanor', '--out', 'a.html']);
+    await folder.sim(['report', 'other.athanor', '--out', 'b.html']);
+    const page = (name: string): string => folder.read(name).toString();
+    expect(page('b.html').replaceAll('other.athanor', 'run.athanor')).toBe(page('a.html'));
   });
 
   it('refuses what is no bundle and leaves no file', async () => {

@@ -1,0 +1,162 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type { CDPSession, Page } from 'playwright-core';
+import { chromiumMissing, launchChromium } from './chromium.ts';
+import type { Benchmark, Figure } from './harness.ts';
+import { packagePath } from './paths.ts';
+import { runSim } from './processes.ts';
+
+const ROUNDS = 5;
+/** Operations of the client of `raft` that make a run of just above 100,000 events. */
+const OPERATIONS = 240;
+const FRAMES = 120;
+
+/** A report of a run of 100,000 events: written, painted, zoomed and moved in a real browser. */
+export const reportBenchmark: Benchmark = {
+  name: 'report',
+  missing: chromiumMissing,
+  async measure(progress): Promise<readonly Figure[]> {
+    const folder = mkdtempSync(join(tmpdir(), 'bench-report-'));
+    try {
+      progress('recording');
+      const bundle = join(folder, 'large.athanor');
+      await record(folder, bundle);
+      const html = join(folder, 'large.html');
+      const written: number[] = [];
+      for (let round = 0; round <= ROUNDS; round++) {
+        progress(`writing, round ${round} of ${ROUNDS}`);
+        const start = performance.now();
+        await runSim(['report', bundle, '--out', html]);
+        if (round > 0) written.push(performance.now() - start);
+      }
+      return [
+        {
+          name: 'written',
+          value: median(written) / 1_000,
+          unit: 's',
+          bar: { kind: 'at-most', value: 2 },
+          note: `sim report of ${eventsOf(html)} events, start included, median of ${ROUNDS}`,
+        },
+        ...(await look(html, progress)),
+      ];
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  },
+};
+
+async function record(folder: string, bundle: string): Promise<void> {
+  const text = readFileSync(packagePath('scenarios/builtin/raft.toml'), 'utf8')
+    .replace('"--count", "60"', `"--count", "${OPERATIONS}"`)
+    .replace('virtual_time = "300s"', 'virtual_time = "400s"');
+  const scenario = join(folder, 'large.toml');
+  writeFileSync(scenario, text);
+  const store = ['--store', join(folder, 'store')];
+  await runSim(['run', scenario, '--seed', '3', '--out', bundle, '--quiet', ...store]);
+}
+
+function eventsOf(html: string): string {
+  return /"eventCount":(\d+)/.exec(readFileSync(html, 'utf8'))?.[1] ?? 'no';
+}
+
+/** Opens the page several times, then zooms and moves it as fast as frames come. */
+async function look(html: string, progress: (text: string) => void): Promise<readonly Figure[]> {
+  const browser = await launchChromium();
+  try {
+    const paints: number[] = [];
+    const zooms: Motion[] = [];
+    const moves: Motion[] = [];
+    for (let round = 0; round <= ROUNDS; round++) {
+      progress(`looking, round ${round} of ${ROUNDS}`);
+      const page = await browser.newPage({ viewport: { width: 1_400, height: 1_000 } });
+      await page.goto(pathToFileURL(html).href);
+      await page.waitForSelector('body[data-painted-ms]');
+      const paintedMs = await page.evaluate('Number(document.body.dataset.paintedMs)');
+      const zoom = await motion(page, 'zoom');
+      const move = await motion(page, 'move');
+      await page.close();
+      if (round === 0) continue;
+      paints.push(paintedMs as number);
+      zooms.push(zoom);
+      moves.push(move);
+    }
+    return [
+      {
+        name: 'first paint of the run',
+        value: median(paints) / 1_000,
+        unit: 's',
+        bar: { kind: 'at-most', value: 1 },
+        note: `since the page was asked for, median of ${ROUNDS} pages`,
+      },
+      ...frameFigures('zoom', zooms),
+      ...frameFigures('move', moves),
+    ];
+  } finally {
+    await browser.close();
+  }
+}
+
+interface Motion {
+  readonly framesPerSecond: number;
+  readonly processorMs: number;
+}
+
+function frameFigures(name: string, motions: readonly Motion[]): readonly Figure[] {
+  const cost = median(motions.map(({ processorMs }) => processorMs));
+  return [
+    {
+      name: `frames a second, ${name}`,
+      value: median(motions.map(({ framesPerSecond }) => framesPerSecond)),
+      unit: '/s',
+      bar: { kind: 'at-least', value: 30 },
+      note: `${FRAMES} frames, a step in each; a frame takes ${cost.toFixed(1)} ms of processor`,
+    },
+  ];
+}
+
+/** What the page does by itself: a step of the wheel or of the arrow key in each frame. */
+const STEPS: Readonly<Record<'zoom' | 'move', string>> = {
+  zoom: `canvas.dispatchEvent(new WheelEvent('wheel', { deltaY: frame % 60 < 30 ? -60 : 60,
+    clientX: box.left + 500, clientY: box.top + 100, bubbles: true, cancelable: true }))`,
+  move: `canvas.dispatchEvent(new KeyboardEvent('keydown', {
+    key: frame % 40 < 20 ? 'ArrowRight' : 'ArrowLeft', bubbles: true }))`,
+};
+
+async function motion(page: Page, kind: 'zoom' | 'move'): Promise<Motion> {
+  const session = await page.context().newCDPSession(page);
+  await session.send('Performance.enable', { timeDomain: 'threadTicks' });
+  if (kind === 'move') {
+    await page.focus('#timeline');
+    for (let step = 0; step < 4; step++) await page.keyboard.press('+');
+  }
+  const before = await taskSeconds(session);
+  const elapsedMs = await page.evaluate(`new Promise((done) => {
+    const canvas = document.getElementById('timeline');
+    const box = canvas.getBoundingClientRect();
+    const start = performance.now();
+    let frame = 0;
+    const next = () => {
+      ${STEPS[kind]};
+      if (++frame === ${FRAMES}) done(performance.now() - start);
+      else requestAnimationFrame(next);
+    };
+    requestAnimationFrame(next);
+  })`);
+  const processorMs = ((await taskSeconds(session)) - before) * 1_000;
+  return {
+    framesPerSecond: (FRAMES * 1_000) / (elapsedMs as number),
+    processorMs: processorMs / FRAMES,
+  };
+}
+
+async function taskSeconds(session: CDPSession): Promise<number> {
+  const { metrics } = await session.send('Performance.getMetrics');
+  return metrics.find(({ name }) => name === 'TaskDuration')?.value ?? 0;
+}
+
+function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[sorted.length >> 1] ?? NaN;
+}
