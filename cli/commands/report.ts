@@ -52,15 +52,7 @@ function sourceOf(bundle: Bundle, text: string, context: Context): ReportSource 
     engine: `${engine.name} ${engine.version}`,
     scenarioId: ids.scenario,
     replay: `sim replay ${shellQuote(text)}`,
-    nodes: scenario.world.nodes.map(({ name, guest }, node): ReportNode => {
-      const { status = 'never started', code = null, lives = 0 } = outcome.nodes[node] ?? {};
-      return {
-        name,
-        guest: guest.label,
-        ended: code === null ? status : `${status} ${code}`,
-        lives,
-      };
-    }),
+    nodes: nodesOf(bundle),
     properties: outcome.properties,
     rows,
     missing,
@@ -68,6 +60,16 @@ function sourceOf(bundle: Bundle, text: string, context: Context): ReportSource 
     decisions: decodeDecisions(readLog(schedule, LOG_DECISIONS)),
     events: decodeEvents(readLog(events, LOG_EVENTS)),
   };
+}
+
+/** An error of the simulator leaves no outcome of nodes. */
+function nodesOf({ scenario, manifest }: Bundle): readonly ReportNode[] {
+  return scenario.world.nodes.map(({ name, guest }, node) => {
+    const ended = manifest.outcome.nodes[node];
+    if (ended === undefined) return { name, guest: guest.label, ended: 'unknown', lives: 0 };
+    const { status, code, lives } = ended;
+    return { name, guest: guest.label, ended: code === null ? status : `${status} ${code}`, lives };
+  });
 }
 
 /** What a bundle says of its consoles; where it does not, a replay tells. */
