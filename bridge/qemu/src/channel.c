@@ -178,6 +178,15 @@ void sim_wake(void)
     }
 }
 
+void sim_channel_look_for_controller(void)
+{
+    struct pollfd socket = { channel.fd, 0, 0 };
+
+    if (poll(&socket, 1, 0) > 0) {
+        controller_is_gone();
+    }
+}
+
 /* Main thread: the controller may also go away while the guest runs and nobody reads. */
 static gboolean hung_up(gint fd, GIOCondition condition, gpointer opaque)
 {

@@ -119,6 +119,7 @@ static void realize(DeviceState *device, Error **errp)
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     control.active = true;
     sim_platform_activate();
+    sim_gate_init();
     sim_console_register();
     sim_vcpu_init();
     sim_events_init();

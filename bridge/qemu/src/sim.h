@@ -41,6 +41,14 @@ void sim_vcpu_restart(void);
 void sim_vcpu_status(SimStatus *status);
 void sim_vcpu_init(void);
 
+/* ---- gate.c: the big lock belongs to the loop while the guest runs ---- */
+void sim_gate_init(void);
+/* The calling thread is the one that runs the guest. */
+void sim_gate_enter_loop(void);
+/* Lets other threads have the lock, once the loop gives it away. */
+void sim_gate_open(void);
+void sim_gate_close(void);
+
 /* ---- events.c: effects that wait for their virtual time ---- */
 typedef enum SimEventKind {
     SIM_EVENT_FRAME = 1,
@@ -79,6 +87,8 @@ void sim_channel_begin_run(uint64_t stop_mask);
 void sim_channel_serve(void);
 /* In a forked child: the socket to speak over from now on, with empty buffers. */
 void sim_channel_replace(int fd);
+/* Ends the process if the controller is gone. */
+void sim_channel_look_for_controller(void);
 /* While the main thread obeys a command no other one is read. */
 void sim_channel_set_busy(bool busy);
 

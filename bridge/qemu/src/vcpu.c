@@ -21,6 +21,7 @@
 #include "system/cpu-timers.h"
 #include "system/cpu-timers-internal.h"
 #include "system/cpus.h"
+#include "system/runstate.h"
 #include "tcg/startup.h"
 #include "tcg/tcg.h"
 #include "accel/tcg/tcg-accel-ops.h"
@@ -265,8 +266,36 @@ static void serve_requests(bool *stopped, bool *runnable)
     current_cpu = loop.slice_cpu;
 }
 
+/* What is due now, or else time: of the guest's instructions, or without them. */
+static void advance(bool runnable)
+{
+    int64_t delta;
+
+    if (do_due_work()) {
+        return;
+    }
+    delta = time_to_next(sim_now());
+    if (!runnable) {
+        warp(delta);
+        return;
+    }
+    choose_cpu();
+    current_cpu = loop.slice_cpu;
+    execute(current_cpu, budget_for(current_cpu, delta));
+}
+
+/*
+ * A request to power off stops no vCPU by itself: the main thread acts on it when it gets to run.
+ * Here the guest waits for that before its next instruction.
+ */
+static bool main_thread_must_act(void)
+{
+    return qemu_shutdown_requested_get() || qemu_reset_requested_get();
+}
+
 G_NORETURN void sim_vcpu_loop(void)
 {
+    sim_gate_enter_loop();
     loop.tcg_context = tcg_ctx;
     if (!loop.slice_cpu) {
         loop.slice_cpu = first_cpu;
@@ -278,19 +307,14 @@ G_NORETURN void sim_vcpu_loop(void)
 
         serve_requests(&stopped, &runnable);
         if (loop.parked) {
+            sim_gate_open();
             sim_channel_serve();
-        } else if (stopped) {
+        } else if (stopped || main_thread_must_act()) {
+            sim_gate_open();
             qemu_cond_wait_bql(first_cpu->halt_cond);
-        } else if (!do_due_work()) {
-            int64_t delta = time_to_next(sim_now());
-
-            if (!runnable) {
-                warp(delta);
-                continue;
-            }
-            choose_cpu();
-            current_cpu = loop.slice_cpu;
-            execute(current_cpu, budget_for(current_cpu, delta));
+        } else {
+            sim_gate_close();
+            advance(runnable);
         }
     }
 }
