@@ -3,14 +3,17 @@ import { SimError } from '../sim/index.ts';
 import { openBundle, type Bundle } from './bundle.ts';
 import type { Context } from './context.ts';
 import { checkEngine } from './engine.ts';
+import { recordedBackend } from './machines/machine-backend.ts';
 import { imagesFromStore } from './scenario-input.ts';
 
-/** Reads a bundle that is to be run on: the engine must fit, the images must be at hand. */
+/** Reads a bundle that is to be run on: the engine and what
+ * runs machines must fit, the images must be at hand. */
 export function readBundle(text: string, context: Context): Bundle {
   const bundle = openBundle(readInput(context.path(text), text));
   for (const warning of checkEngine(bundle.manifest.engine)) context.output.warn(warning);
-  if (!bundle.manifest.thin) return bundle;
-  return { ...bundle, images: imagesFromStore(bundle.scenario, context.store) };
+  const machines = recordedBackend(bundle.manifest, context);
+  if (!bundle.manifest.thin) return { ...bundle, machines };
+  return { ...bundle, machines, images: imagesFromStore(bundle.scenario, context.store) };
 }
 
 /** As `readBundle`, but only savepoints are taken (CR-20). */

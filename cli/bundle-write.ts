@@ -38,6 +38,7 @@ export function bundleOfRun(request: BundleRequest): Uint8Array {
     manifest: {
       kind: 'run',
       engine: engineIdentity(),
+      ...(record.machines === null ? {} : { machines: record.machines }),
       seed: record.scenario.seed ?? 0,
       thin,
       outcome: record.outcome,

@@ -1,3 +1,4 @@
+import type { MachineBackend } from '../bridge/index.ts';
 import {
   isVacuous,
   type PropertyOutcome,
@@ -24,8 +25,9 @@ export function runSeed(
   seed: number,
   images: ReadonlyMap<string, Uint8Array>,
   engine: WasmEngine,
+  machines?: MachineBackend,
 ): SeedResult {
-  const { outcome } = runToEnd({ scenario: { ...scenario, seed }, images, engine });
+  const { outcome } = runToEnd({ scenario: { ...scenario, seed }, images, engine, machines });
   const { verdict, reason, signature, endNs, quanta, decisionCount, eventCount, properties } =
     outcome;
   const label = ({ kind, name }: PropertyOutcome): string => `${kind} ${name}`;

@@ -16,7 +16,7 @@ function say(message: WorkerMessage): void {
 parentPort?.on('message', ({ first, count }: Chunk) => {
   try {
     for (let index = 0; index < count; index++) {
-      const result = runSeed(scenario, first + index, start.images, engine);
+      const result = runSeed(scenario, first + index, start.images, engine, start.machines);
       say({ kind: 'result', result });
     }
     say({ kind: 'done' });

@@ -17,6 +17,7 @@ import {
   type RunOutcome,
   type ScenarioDef,
 } from '../sim/index.ts';
+import type { MachineBackend } from '../bridge/index.ts';
 import type { WasmEngine } from '../wasm/index.ts';
 import { runToEnd, type RunRecord } from './record.ts';
 
@@ -25,6 +26,8 @@ export interface ProbeStart {
   /** Its seed is that of the run that is probed. */
   readonly scenario: ScenarioDef;
   readonly images: ReadonlyMap<string, Uint8Array>;
+  /** What runs machines; the backend that is set up here where it is absent. */
+  readonly machines?: MachineBackend | undefined;
   /** Null for the start of the scenario. */
   readonly checkpoint: FatCheckpoint | null;
 }
@@ -65,7 +68,7 @@ export function runProbe(
   probe: Omit<Probe, 'start'>,
   engine: WasmEngine,
 ): { readonly record: RunRecord; readonly result: ProbeResult } {
-  const { images, checkpoint } = start;
+  const { images, machines, checkpoint } = start;
   const { seed, untilProperty } = probe;
   const fresh = checkpoint === null && seed !== null;
   const scenario = fresh ? { ...start.scenario, seed } : start.scenario;
@@ -76,6 +79,7 @@ export function runProbe(
     scenario,
     images,
     engine,
+    machines,
     answers: source,
     ...(checkpoint === null ? {} : { from: { checkpoint, seed, overrides: [] } }),
     ...(untilProperty === null ? {} : { stop: { property: untilProperty } }),

@@ -6,13 +6,16 @@ import {
   type IdleEvent,
   type Note,
   type DecisionSource,
+  type MachinesIdentity,
   type Override,
   type Recording,
   type RunOutcome,
   type ScenarioDef,
 } from '../sim/index.ts';
+import type { MachineBackend } from '../bridge/index.ts';
 import type { ModelEngine } from '../scenarios/index.ts';
 import type { WasmEngine } from '../wasm/index.ts';
+import { identityOf } from './machines/machine-backend.ts';
 import { Simulation, type SimulationResult, type StopAt } from './simulation.ts';
 import type { Trace } from './trace.ts';
 
@@ -31,6 +34,8 @@ export interface RunRequest {
   readonly engine: WasmEngine;
   /** Shared by many runs of guests in TypeScript. */
   readonly models?: ModelEngine;
+  /** What runs machines; the backend that is set up here where it is absent. */
+  readonly machines?: MachineBackend | undefined;
   readonly trace?: Trace | null;
   readonly replay?: Recording;
   /** Where to go on from, and how to leave the run that was recorded there. */
@@ -61,6 +66,8 @@ export interface RunRecord {
   /** What a failure of a history looks like, by the property's name. */
   readonly pictures: ReadonlyMap<string, readonly string[]>;
   readonly checkpoint: FatCheckpoint | null;
+  /** What ran machines; null where none has started. */
+  readonly machines: MachinesIdentity | null;
   /** Overrides that no decision has reached (CR-23). */
   readonly unreached: readonly string[];
   /** Why the simulator gave up, where the verdict is `error`. */
@@ -79,6 +86,7 @@ export function runToEnd(request: RunRequest): RunRecord {
     seed: scenario.seed ?? 0,
     images,
     engine,
+    machines: request.machines,
     ...(request.models === undefined ? {} : { models: request.models }),
     ...(request.replay === undefined ? {} : { replay: request.replay }),
     onDecisionFrame: (frame) => {
@@ -105,10 +113,15 @@ export function runToEnd(request: RunRequest): RunRecord {
   } catch (error) {
     if (!(error instanceof SimError) || error.code === 'verdict/divergence') throw error;
     if (isHostTrouble(error)) throw error;
-    return brokenRecord(scenario, error, frames);
+    return brokenRecord(scenario, error, { ...frames, machines: machinesOf(simulation) });
   } finally {
     simulation.dispose();
   }
+}
+
+/** What ran the machines of a simulation, as its bundle says it. */
+export function machinesOf({ machineBackend }: Simulation): MachinesIdentity | null {
+  return machineBackend === null ? null : identityOf(machineBackend);
 }
 
 /** The record of a run that has ended, or goes no further. */
@@ -130,6 +143,7 @@ export function recordOf(
     idleEvents: result.idleEvents,
     pictures: picturesOf(result),
     checkpoint: wanted ? checkpoint : null,
+    machines: machinesOf(simulation),
     unreached: simulation.unreachedOverrides(),
     error: null,
   };
@@ -190,7 +204,11 @@ const EMPTY_CHAIN = new RollingDigest().hex();
 function brokenRecord(
   scenario: ScenarioDef,
   error: SimError,
-  frames: { readonly schedule: readonly Uint8Array[]; readonly events: readonly Uint8Array[] },
+  so: {
+    readonly schedule: readonly Uint8Array[];
+    readonly events: readonly Uint8Array[];
+    readonly machines: MachinesIdentity | null;
+  },
 ): RunRecord {
   return {
     scenario,
@@ -202,19 +220,20 @@ function brokenRecord(
       quanta: 0,
       decisionCount: 0,
       eventCount: 0,
-      decisionChain: chainAfter(frames.schedule),
-      eventChain: chainAfter(frames.events),
+      decisionChain: chainAfter(so.schedule),
+      eventChain: chainAfter(so.events),
       lastDraw: 0,
       properties: [],
       nodes: [],
     },
-    schedule: Buffer.concat(frames.schedule),
-    events: Buffer.concat(frames.events),
+    schedule: Buffer.concat(so.schedule),
+    events: Buffer.concat(so.events),
     fingerprints: [],
     notes: [],
     idleEvents: [],
     pictures: new Map(),
     checkpoint: null,
+    machines: so.machines,
     unreached: [],
     error,
   };

@@ -1,3 +1,4 @@
+import type { MachineBackend } from '../bridge/index.ts';
 import { writeAtomically } from './atomic-write.ts';
 import type { SourceFile } from '../scenarios/index.ts';
 import { scenarioIds, SimError, type ScenarioDef } from '../sim/index.ts';
@@ -31,6 +32,7 @@ export class SearchFindings {
     readonly scenario: ScenarioDef;
     readonly strategy: string;
     readonly images: ReadonlyMap<string, Uint8Array>;
+    readonly machines: MachineBackend | undefined;
     readonly sources: readonly SourceFile[];
     readonly engine: WasmEngine;
     /** Where the ledger goes, if it is wanted. */
@@ -141,8 +143,8 @@ export class SearchFindings {
 
   /** Runs a state again, here, and writes its bundle; it must end as it did before. */
   private keep(state: SearchState, key: string): string {
-    const { images, sources, engine, context } = this.options;
-    const start = { scenario: state.scenario, images, checkpoint: null };
+    const { images, machines, sources, engine, context } = this.options;
+    const start = { scenario: state.scenario, images, machines, checkpoint: null };
     const { record, result } = runProbe(start, state.probe, engine);
     const found = result.signature?.primary ?? `timeout: ${result.reason}`;
     if (found !== key) {

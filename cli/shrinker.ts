@@ -1,3 +1,4 @@
+import type { MachineBackend } from '../bridge/index.ts';
 import {
   ddmin,
   decodeDecisions,
@@ -61,6 +62,8 @@ export interface ShrinkerOptions {
   readonly pool: ProbePool;
   readonly engine: WasmEngine;
   readonly images: ReadonlyMap<string, Uint8Array>;
+  /** What runs machines; the backend that is set up here where it is absent. */
+  readonly machines?: MachineBackend | undefined;
   readonly budget: ShrinkBudget;
   readonly wanted: FailureSignature;
   readonly nowMs: () => number;
@@ -147,7 +150,7 @@ export class Shrinker {
 
   /** The place of the first candidate that fails as wanted, or -1. */
   private async first(candidates: readonly Candidate[]): Promise<number> {
-    const { pool, images, budget, wanted, nowMs } = this.options;
+    const { pool, images, machines, budget, wanted, nowMs } = this.options;
     const places = candidates.flatMap((candidate, place) => {
       return isSound(candidate.scenario) ? [place] : [];
     });
@@ -156,7 +159,7 @@ export class Shrinker {
     const probes = tried.map((place): Probe => {
       const candidate = candidates[place] as Candidate;
       const { scenario } = candidate;
-      const start = pool.addStart({ scenario, images, checkpoint: null });
+      const start = pool.addStart({ scenario, images, machines, checkpoint: null });
       return { ...probeOf(candidate, wanted), start };
     });
     const found = await pool.first(probes, ({ signature }) => sameFailure(wanted, signature));
@@ -435,10 +438,11 @@ function probeOf(candidate: Candidate, wanted: FailureSignature): Omit<Probe, 's
 /** Runs a candidate here, up to the failure or to the end of the run, and looks at it. */
 export function viewOf(
   candidate: Candidate,
-  { images, engine, wanted }: Pick<ShrinkerOptions, 'images' | 'engine' | 'wanted'>,
+  tools: Pick<ShrinkerOptions, 'images' | 'machines' | 'engine' | 'wanted'>,
   extent: 'to failure' | 'to end' = 'to failure',
 ): View {
-  const start = { scenario: candidate.scenario, images, checkpoint: null };
+  const { images, machines, engine, wanted } = tools;
+  const start = { scenario: candidate.scenario, images, machines, checkpoint: null };
   const probe = probeOf(candidate, wanted);
   const whole = extent === 'to end' ? { ...probe, untilProperty: null } : probe;
   const { record, result } = runProbe(start, whole, engine);

@@ -23,6 +23,7 @@ import {
   type ScenarioDef,
   type WorldState,
 } from '../sim/index.ts';
+import type { MachineBackend } from '../bridge/index.ts';
 import { isModelImage, ModelEngine } from '../scenarios/index.ts';
 import type { WasmEngine } from '../wasm/index.ts';
 import { ByteList } from './byte-list.ts';
@@ -31,6 +32,8 @@ import { MachineGuest } from './machines/machine-guest.ts';
 import { MachineHost } from './machines/machine-host.ts';
 
 export interface SimulationOptions {
+  /** What runs machines; the backend that is set up here where it is absent. */
+  readonly machines?: MachineBackend | undefined;
   readonly scenario: ScenarioDef;
   readonly seed: number;
   /** SHA-256 of each guest image to its bytes. */
@@ -193,6 +196,11 @@ export class Simulation {
 
   get endReason(): EndReason | null {
     return this.world.endReason;
+  }
+
+  /** What runs the machines; null as long as none has started. */
+  get machineBackend(): MachineBackend | null {
+    return this.machines?.backend ?? null;
   }
 
   /** How many properties are decided so far. */
@@ -423,7 +431,7 @@ export class Simulation {
     const { scenario, images } = this.options;
     const port = this.world.ports[node];
     assert(port !== undefined, 'each node has a port');
-    this.machines ??= new MachineHost();
+    this.machines ??= new MachineHost(this.options.machines);
     const { nodes } = scenario.world;
     const machine = new MachineGuest({ host: this.machines, port, guest, nodes, images });
     if (from !== null) machine.restore(from);

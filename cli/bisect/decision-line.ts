@@ -61,9 +61,9 @@ export class DecisionLine {
    * from the record or no longer fails in this way.
    */
   static follow(bundle: Bundle, wanted: FailureSignature, engine: WasmEngine): DecisionLine {
-    const { scenario, images, schedule, events } = bundle;
+    const { scenario, images, machines, schedule, events } = bundle;
     const replay = { schedule, events };
-    const options = { scenario, seed: scenario.seed ?? 0, images, engine, replay };
+    const options = { scenario, seed: scenario.seed ?? 0, images, engine, machines, replay };
     const simulation = new Simulation(options);
     try {
       const every = Math.max(1, Math.ceil(bundle.manifest.outcome.decisionCount / CHECKPOINTS));
@@ -118,8 +118,9 @@ export class DecisionLine {
 
   /** A simulation of the recorded run at a boundary, for as long as `use` takes. */
   at<T>(boundary: Boundary, use: (simulation: Simulation) => T): T {
-    const { scenario, images, schedule, events } = this.bundle;
-    const options = { scenario, seed: scenario.seed ?? 0, images, engine: this.engine };
+    const { engine } = this;
+    const { scenario, images, machines, schedule, events } = this.bundle;
+    const options = { scenario, seed: scenario.seed ?? 0, images, engine, machines };
     const simulation = new Simulation(options);
     try {
       const near = this.kept.findLast(({ quanta }) => quanta <= boundary.quanta);

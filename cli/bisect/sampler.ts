@@ -1,3 +1,4 @@
+import type { MachineBackend } from '../../bridge/index.ts';
 import {
   draw53,
   sameFailure,
@@ -17,6 +18,8 @@ export interface SamplerOptions {
   readonly line: DecisionLine;
   readonly scenario: ScenarioDef;
   readonly images: ReadonlyMap<string, Uint8Array>;
+  /** What runs machines; the backend that is set up here where it is absent. */
+  readonly machines?: MachineBackend | undefined;
   readonly wanted: FailureSignature;
   readonly pool: ProbePool;
   /** At most this many continuations. */
@@ -131,11 +134,12 @@ export class Sampler {
   }
 
   private probeOf({ position, future }: Question): Probe {
-    const { line, scenario, images, pool, wanted } = this.options;
+    const { line, scenario, images, machines, pool, wanted } = this.options;
     const boundary = line.boundaryBefore(position);
     let start = this.starts.get(boundary.quanta);
     if (start === undefined) {
-      start = pool.addStart({ scenario, images, checkpoint: line.checkpoint(boundary) });
+      const checkpoint = line.checkpoint(boundary);
+      start = pool.addStart({ scenario, images, machines, checkpoint });
       this.starts.set(boundary.quanta, start);
     }
     return {

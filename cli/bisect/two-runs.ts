@@ -58,10 +58,13 @@ export function bisectTwoRuns(left: string, right: string, context: Context): nu
 }
 
 /** Throws `verdict/divergence` if a run is not what its bundle says. */
-function repeat({ scenario, images, schedule, events, manifest }: Bundle, context: Context): void {
+function repeat(
+  { scenario, images, machines, schedule, events, manifest }: Bundle,
+  context: Context,
+): void {
   if (manifest.outcome.verdict === 'error') return;
   const engine = makeEngine(context.artifactDir);
-  runToEnd({ scenario, images, engine, replay: { schedule, events } });
+  runToEnd({ scenario, images, engine, machines, replay: { schedule, events } });
 }
 
 function reportAround(

@@ -49,12 +49,13 @@ async function bisectRun(
   const pool = new ProbePool({ jobs: options.jobs ?? availableParallelism(), engine });
   const subject = readSubject(path, context);
   const { bundle, wanted } = subject;
-  const { scenario, images } = bundle;
+  const { scenario, images, machines } = bundle;
   const line = DecisionLine.follow(bundle, wanted, engine);
   reportSubject(subject, line, options.decisions ? 'decisions' : 'time', context);
   const progress = new Progress(context.host, numbers.budget, context.globals.quiet);
   const onProgress = (done: number): void => progress.update(done, '');
-  const sampler = new Sampler({ line, scenario, images, wanted, pool, ...numbers, onProgress });
+  const base = { line, scenario, images, machines, wanted, pool };
+  const sampler = new Sampler({ ...base, ...numbers, onProgress });
   const found = { subject, line, sampler, engine };
   try {
     if (options.decisions) {

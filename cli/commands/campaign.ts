@@ -1,4 +1,5 @@
 import { rmSync } from 'node:fs';
+import type { MachineBackend } from '../../bridge/index.ts';
 import type { SourceFile } from '../../scenarios/index.ts';
 import { SimError, type ScenarioDef } from '../../sim/index.ts';
 import type { WasmEngine } from '../../wasm/index.ts';
@@ -19,6 +20,7 @@ export interface Campaign {
   /** Its seed is the first one. */
   readonly scenario: ScenarioDef;
   readonly images: ReadonlyMap<string, Uint8Array>;
+  readonly machines: MachineBackend | undefined;
   readonly sources: readonly SourceFile[];
   readonly seed: ChosenSeed;
   readonly options: OptionsOf<'run'>;
@@ -51,7 +53,8 @@ export async function runCampaign(campaign: Campaign): Promise<number> {
   const startMs = performance.now();
   if (jobs === 1) {
     for (let index = 0; index < runs; index++) {
-      tally.add(runSeed(campaign.scenario, seed.seed + index, campaign.images, engine));
+      const { scenario, images, machines } = campaign;
+      tally.add(runSeed(scenario, seed.seed + index, images, engine, machines));
       // Lets signals in between runs.
       if (index % 16 === 15) await new Promise((resolve) => setImmediate(resolve));
     }
@@ -217,9 +220,9 @@ class Tally {
   /** Runs a seed again, here, and writes its bundle; it must end as it did before. */
   private keep(group: Group, seed: number): Group['bundle'] {
     const { campaign, engine } = this;
-    const { images, sources, options, context } = campaign;
+    const { images, machines, sources, options, context } = campaign;
     const scenario = { ...campaign.scenario, seed };
-    const record = runToEnd({ scenario, images, engine });
+    const record = runToEnd({ scenario, images, engine, machines });
     const { outcome } = record;
     const signature = outcome.signature === '' ? outcome.reason : outcome.signature;
     if (outcome.verdict !== group.verdict || signature !== group.signature) {

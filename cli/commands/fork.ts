@@ -70,10 +70,11 @@ function branchPoint(bundle: Bundle, at: string | undefined, context: Context): 
     });
   }
   const selector = parseSelector(at);
-  const { scenario, images, schedule, events } = bundle;
+  const { scenario, images, machines, schedule, events } = bundle;
   const engine = makeEngine(context.artifactDir);
   const replay = { schedule, events };
-  const simulation = new Simulation({ scenario, seed: scenario.seed ?? 0, images, engine, replay });
+  const seed = scenario.seed ?? 0;
+  const simulation = new Simulation({ scenario, seed, images, engine, machines, replay });
   try {
     runToSelector(simulation, selector);
     const checkpoint = simulation.capture();

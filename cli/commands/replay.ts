@@ -27,12 +27,13 @@ export function run(
   warnOfDrift(bundle, context);
   if (options.to !== undefined) return replayPrefix(bundle, options.to, context);
   const collector = new ConsoleCollector();
-  const { scenario, images, schedule, events, manifest } = bundle;
+  const { scenario, images, machines, schedule, events, manifest } = bundle;
   const broken = manifest.outcome.verdict === 'error';
   const record = runToEnd({
     scenario,
     images,
     engine: makeEngine(context.artifactDir),
+    machines,
     // The log of a run that broke off ends before the run did: it is compared afterwards.
     ...(broken ? {} : { replay: { schedule, events } }),
     onConsole: collector.piece,
@@ -58,10 +59,11 @@ function warnOfDrift(bundle: Bundle, { output }: Context): void {
 
 function replayPrefix(bundle: Bundle, to: string, context: Context): number {
   const selector = prefixEnd(bundle, to, context);
-  const { scenario, images, schedule, events } = bundle;
+  const { scenario, images, machines, schedule, events } = bundle;
   const engine = makeEngine(context.artifactDir);
   const replay = { schedule, events };
-  const simulation = new Simulation({ scenario, seed: scenario.seed ?? 0, images, engine, replay });
+  const seed = scenario.seed ?? 0;
+  const simulation = new Simulation({ scenario, seed, images, engine, machines, replay });
   try {
     runToSelector(simulation, selector);
     const { nowNs, quanta, decisionCount, eventCount } = simulation;

@@ -79,7 +79,7 @@ function rowsOf(bundle: Bundle, context: Context): Pick<ReportSource, 'rows' | '
 }
 
 function replayForRows(
-  { scenario, images, schedule, events, manifest }: Bundle,
+  { scenario, images, machines, schedule, events, manifest }: Bundle,
   context: Context,
 ): Pick<ReportSource, 'rows' | 'missing'> {
   const collector = new ConsoleCollector();
@@ -89,6 +89,7 @@ function replayForRows(
       scenario,
       images,
       engine: makeEngine(context.artifactDir),
+      machines,
       ...(broken ? {} : { replay: { schedule, events } }),
       onConsole: collector.piece,
     });

@@ -42,7 +42,7 @@ export interface Continuation {
 /** Runs from a checkpoint to the end, and reports and keeps the run like any other. */
 export function goOn(continuation: Continuation): number {
   const { bundle, checkpoint, seed, overrides, lineage, options, context } = continuation;
-  const { scenario, images, sources } = bundle;
+  const { scenario, images, machines, sources } = bundle;
   const collector = new ConsoleCollector();
   const { trace: tracePath } = context.globals;
   const name = `${scenario.name}-seed${scenario.seed ?? 0}`;
@@ -51,6 +51,7 @@ export function goOn(continuation: Continuation): number {
     scenario,
     images,
     engine: makeEngine(context.artifactDir),
+    machines,
     trace,
     from: { checkpoint, seed, overrides },
     onConsole: collector.piece,

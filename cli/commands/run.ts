@@ -2,6 +2,7 @@ import { scenarioIds, SimError } from '../../sim/index.ts';
 import { bundleOfRun, writeBundle } from '../bundle-write.ts';
 import type { Context } from '../context.ts';
 import { makeEngine } from '../engine.ts';
+import { askedBackend } from '../machines/machine-backend.ts';
 import type { OptionsOf } from '../options.ts';
 import { runInteractively } from '../interactive/run.ts';
 import { exitCodeOfRun, runToEnd } from '../record.ts';
@@ -28,9 +29,10 @@ export async function run(
     reportIds(scenario, context);
     return 0;
   }
+  const machines = askedBackend(scenario, context);
   context.store.putScenario(def, found.images);
   if (options.runs !== undefined) {
-    return runCampaign({ scenario, ...source, seed: chosen, options, context });
+    return runCampaign({ scenario, ...source, machines, seed: chosen, options, context });
   }
   announceRun({ scenario }, chosen, context);
   const { trace: tracePath } = context.globals;
@@ -48,6 +50,7 @@ export async function run(
     scenario,
     images: found.images,
     engine: makeEngine(context.artifactDir),
+    machines,
     trace,
     saveOn: options.saveOn ?? 'never',
     onConsole: collector.piece,

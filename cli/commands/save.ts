@@ -7,6 +7,7 @@ import {
   PagePool,
   SimError,
   type FatCheckpoint,
+  type MachinesIdentity,
   type RunOutcome,
   type SavepointProof,
   type ScenarioDef,
@@ -17,8 +18,9 @@ import { packBundle } from '../bundle.ts';
 import type { Context } from '../context.ts';
 import { environmentJson, planJson } from '../documents.ts';
 import { engineIdentity, makeEngine } from '../engine.ts';
+import { askedBackend } from '../machines/machine-backend.ts';
 import type { OptionsOf } from '../options.ts';
-import { restoreCheckpoint } from '../record.ts';
+import { machinesOf, restoreCheckpoint } from '../record.ts';
 import { findScenario } from '../scenario-input.ts';
 import { chooseSeed } from '../seed.ts';
 import { parseSelector, runToSelector, type Selector } from '../selector.ts';
@@ -66,8 +68,9 @@ export function writeSavepoint(request: SavepointRequest): void {
   const { output } = context;
   const selector = parseSelector(request.at);
   const engine = makeEngine(context.artifactDir);
-  const base = { scenario, seed: scenario.seed ?? 0, images: found.images, engine };
-  const { checkpoint, outcome, frontierNs } = reach(base, selector, context);
+  const machines = askedBackend(scenario, context);
+  const base = { scenario, seed: scenario.seed ?? 0, images: found.images, engine, machines };
+  const { checkpoint, outcome, frontierNs, identity } = reach(base, selector, context);
   proveCheckpoint(base, selector, checkpoint);
   const proof = {
     selector: selector.text,
@@ -80,7 +83,7 @@ export function writeSavepoint(request: SavepointRequest): void {
     eventChain: outcome.eventChain,
   };
   const thin = request.thin ?? false;
-  const bytes = packSavepoint({ scenario, found, checkpoint, outcome, proof, thin });
+  const bytes = packSavepoint({ scenario, found, checkpoint, outcome, proof, thin, identity });
   const place = out ?? join('savepoints', `${savepointName(scenario, selector)}.athanor`);
   const path = out === undefined ? join(context.artifactDir, place) : context.path(place);
   writeAtomically(path, bytes);
@@ -99,6 +102,7 @@ interface Reached {
   readonly checkpoint: FatCheckpoint;
   readonly outcome: RunOutcome;
   readonly frontierNs: number;
+  readonly identity: MachinesIdentity | null;
 }
 
 /** Runs to the boundary; on failure a trace ends with a record that says so (CR-18). */
@@ -112,6 +116,7 @@ function reach(base: SimulationOptions, selector: Selector, context: Context): R
     runToSelector(simulation, selector);
     const checkpoint = simulation.capture();
     const { quanta, decisionCount, eventCount, nowNs } = simulation;
+    const identity = machinesOf(simulation);
     const fingerprints = simulation.finish();
     const last = fingerprints.fingerprints.at(-1);
     const outcome: RunOutcome = {
@@ -128,7 +133,7 @@ function reach(base: SimulationOptions, selector: Selector, context: Context): R
       properties: fingerprints.properties,
       nodes: fingerprints.nodes,
     };
-    return { checkpoint, outcome, frontierNs: nowNs };
+    return { checkpoint, outcome, frontierNs: nowNs, identity };
   } catch (error) {
     if (error instanceof SimError && error.code === 'oracle/boundary') {
       trace?.note('save_boundary_failure', error.message);
@@ -179,7 +184,8 @@ interface Saved extends Omit<Reached, 'frontierNs'> {
   readonly thin: boolean;
 }
 
-function packSavepoint({ scenario, found, checkpoint, outcome, proof, thin }: Saved): Uint8Array {
+function packSavepoint(saved: Saved): Uint8Array {
+  const { scenario, found, checkpoint, outcome, proof, thin, identity } = saved;
   return packBundle({
     scenario,
     images: found.images,
@@ -193,6 +199,7 @@ function packSavepoint({ scenario, found, checkpoint, outcome, proof, thin }: Sa
     manifest: {
       kind: 'savepoint',
       engine: engineIdentity(),
+      ...(identity === null ? {} : { machines: identity }),
       seed: scenario.seed ?? 0,
       thin,
       outcome,

@@ -1,6 +1,8 @@
+import type { MachineBackend } from '../../bridge/index.ts';
 import { isSchedule, NS_PER_S, SimError, withSwarm, type ScenarioDef } from '../../sim/index.ts';
 import type { Context } from '../context.ts';
 import { makeEngine } from '../engine.ts';
+import { askedBackend } from '../machines/machine-backend.ts';
 import { SearchFindings } from '../search-findings.ts';
 import type { OptionsOf } from '../options.ts';
 import { ProbePool } from '../probe-pool.ts';
@@ -44,20 +46,22 @@ export async function run(
   const engine = makeEngine(context.artifactDir);
   const pool = new ProbePool({ jobs, engine });
   const { images, sources } = found;
+  const machines = askedBackend(scenario, context);
   announce(scenario, { strategy, statesMax, depth, jobs }, context);
-  const steps = verifyFirst({ scenario, images, checkpoint: null }, strategy, engine);
+  const steps = verifyFirst({ scenario, images, machines, checkpoint: null }, strategy, engine);
   const branchOn = options.branchOn.length === 0 ? BRANCH_ON_DEFAULT : options.branchOn;
   const states = makeStates({ strategy, scenario, depth, steps, branchOn, statesMax });
   const findings = new SearchFindings({
     scenario,
     strategy,
     images,
+    machines,
     sources,
     engine,
     ledger: options.ledger ?? null,
     context,
   });
-  const walk = { states, pool, images, findings, statesMax, context };
+  const walk = { states, pool, images, machines, findings, statesMax, context };
   try {
     await explore(walk, options.onViolation ?? 'stop');
   } finally {
@@ -146,18 +150,19 @@ interface Walk {
   readonly states: StateSource;
   readonly pool: ProbePool;
   readonly images: ReadonlyMap<string, Uint8Array>;
+  readonly machines: MachineBackend | undefined;
   readonly findings: SearchFindings;
   readonly statesMax: number;
   readonly context: Context;
 }
 
 async function explore(walk: Walk, onViolation: 'stop' | 'collect'): Promise<void> {
-  const { states, pool, images, findings, statesMax, context } = walk;
+  const { states, pool, images, machines, findings, statesMax, context } = walk;
   const starts = new Map<ScenarioDef, number>();
   const startOf = (scenario: ScenarioDef): number => {
     const known = starts.get(scenario);
     if (known !== undefined) return known;
-    const start = pool.addStart({ scenario, images, checkpoint: null });
+    const start = pool.addStart({ scenario, images, machines, checkpoint: null });
     starts.set(scenario, start);
     return start;
   };

@@ -49,8 +49,8 @@ export async function run(
   if (wanted === null) return notApplicable(bundle, context);
   const engine = makeEngine(context.artifactDir);
   const pool = new ProbePool({ jobs: options.jobs ?? 1, engine });
-  const { images, sources } = bundle;
-  const tools = { images, engine, wanted };
+  const { images, machines, sources } = bundle;
+  const tools = { images, machines, engine, wanted };
   const first = parentCandidate(bundle);
   const before = viewOf(first, tools);
   assertReproduced(wanted, before);

@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { readInput } from '../../scenarios/index.ts';
 import { compareRuns, scenarioIds, SimError } from '../../sim/index.ts';
 import { openBundle, type Bundle } from '../bundle.ts';
+import { cacheFolder } from '../cache-folder.ts';
 import type { Context } from '../context.ts';
 import { reportDifference } from '../difference.ts';
 import { hostileHosts, otherRuntime, type HostileHost } from '../hostile-hosts.ts';
@@ -101,7 +102,7 @@ function bundleFile(index: number): string {
 }
 
 async function reduce(host: HostileHost, index: number, reduction: Reduction): Promise<void> {
-  const { folder, id } = reduction;
+  const { folder, id, context } = reduction;
   const program = fileURLToPath(new URL('../main.js', import.meta.url));
   const args = [
     ...host.nodeOptions,
@@ -111,13 +112,13 @@ async function reduce(host: HostileHost, index: number, reduction: Reduction): P
     ...['--store', join(folder, 'store')],
     ...['--artifact-dir', join(folder, `artifacts-${index}`)],
     ...['--out', join(folder, bundleFile(index))],
-    ...['--format', 'json', '--quiet'],
+    ...['--format', 'json', '--quiet', '--backend', context.backend],
   ];
   const load = Array.from({ length: host.loadCount }, () => {
     return spawn(process.execPath, ['-e', 'for (;;);'], { stdio: 'ignore' });
   });
   try {
-    await runChild(host, args);
+    await runChild(host, args, cacheFolder(context.host));
   } finally {
     for (const busy of load) busy.kill('SIGKILL');
     rmSync(join(folder, `artifacts-${index}`), { recursive: true, force: true });
@@ -125,7 +126,7 @@ async function reduce(host: HostileHost, index: number, reduction: Reduction): P
 }
 
 /** Waits for a child; only outcomes of the run itself are taken: pass, fail, budget, our error. */
-function runChild(host: HostileHost, args: readonly string[]): Promise<void> {
+function runChild(host: HostileHost, args: readonly string[], cache: string): Promise<void> {
   // What could change the child's run apart from what the host is to be.
   const inherited = { ...process.env };
   delete inherited['ATHANOR_SEED'];
@@ -133,7 +134,7 @@ function runChild(host: HostileHost, args: readonly string[]): Promise<void> {
   return new Promise((resolve, reject) => {
     const child: ChildProcess = spawn(host.binary ?? process.execPath, args, {
       cwd: host.cwd,
-      env: { ...inherited, ...host.env },
+      env: { ...inherited, ...host.env, ATHANOR_CACHE: cache },
       stdio: ['ignore', 'ignore', 'pipe'],
     });
     let complaint = '';

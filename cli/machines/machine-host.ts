@@ -7,7 +7,9 @@ import {
   Worker,
   type MessagePort,
 } from 'node:worker_threads';
+import { findBackend, type MachineBackend } from '../../bridge/index.ts';
 import { SimError, type ErrorCode } from '../../sim/index.ts';
+import { machinesFolder } from '../cache-folder.ts';
 import type {
   MachineId,
   MachineReplies,
@@ -26,6 +28,8 @@ const SLICE_MS = 1_000;
  * guest. Files that QEMU needs stand in a folder that goes with `close`.
  */
 export class MachineHost {
+  /** What runs the machines. */
+  readonly backend: MachineBackend;
   private readonly worker: Worker;
   private readonly port: MessagePort;
   private readonly counter = new Int32Array(new SharedArrayBuffer(4));
@@ -37,10 +41,16 @@ export class MachineHost {
   private nextFolder = 1;
   private failure: Error | null = null;
 
-  constructor() {
+  /** Without `backend`, with the one that is set up here: errors of `findBackend`. */
+  constructor(backend?: MachineBackend) {
+    this.backend = backend ?? findBackend(machinesFolder({ env: process.env, cwd: process.cwd() }));
     const { port1, port2 } = new MessageChannel();
     this.port = port1;
-    const workerData: MachineThreadData = { counter: this.counter, port: port2 };
+    const workerData: MachineThreadData = {
+      backend: this.backend,
+      counter: this.counter,
+      port: port2,
+    };
     this.worker = new Worker(new URL('./machine-thread.js', import.meta.url), {
       workerData,
       transferList: [port2],

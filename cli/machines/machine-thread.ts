@@ -1,7 +1,6 @@
 import { workerData } from 'node:worker_threads';
-import { findBackend, Machine, type MachineOptions } from '../../bridge/index.ts';
+import { Machine, type MachineOptions } from '../../bridge/index.ts';
 import { SimError, type MachineInput } from '../../sim/index.ts';
-import { machinesFolder } from '../cache-folder.ts';
 import type {
   MachineId,
   MachineReplies,
@@ -12,7 +11,7 @@ import type {
 } from './messages.ts';
 
 /** The thread that holds a simulation's machines: it waits for QEMU, and the simulation for it. */
-const { counter, port } = workerData as MachineThreadData;
+const { backend, counter, port } = workerData as MachineThreadData;
 const machines = new Map<MachineId, Machine>();
 
 port.on('message', ({ ticket, request }: { ticket: number; request: MachineRequest }) => {
@@ -88,8 +87,7 @@ function deliver(machine: Machine, input: MachineInput): void {
 }
 
 function optionsOf(start: MachineStart): MachineOptions {
-  const folder = machinesFolder({ env: process.env, cwd: process.cwd() });
-  return { ...start, backend: findBackend(folder) };
+  return { ...start, backend };
 }
 
 function known(id: MachineId): Machine {

@@ -1,11 +1,11 @@
 import type { MessagePort } from 'node:worker_threads';
-import type { MachineEvent, MachineOptions, StopKind } from '../../bridge/index.ts';
+import type { MachineBackend, MachineEvent, MachineOptions, StopKind } from '../../bridge/index.ts';
 import type { MachineInput } from '../../sim/index.ts';
 
 /** Names a machine within its host. */
 export type MachineId = number;
 
-/** What a machine is started with; the host's thread knows where QEMU is. */
+/** What a machine is started with; the host's thread knows the backend. */
 export type MachineStart = Omit<MachineOptions, 'backend'>;
 
 /** What the simulation asks of the thread that holds the machines. Plain data. */
@@ -60,6 +60,7 @@ export type MachineReply =
 export interface MachineThreadData {
   /** Counts replies; whoever waits for one sleeps on it. */
   readonly counter: Int32Array;
+  readonly backend: MachineBackend;
   /** Requests come here, and answers go. */
   readonly port: MessagePort;
 }

@@ -30,6 +30,15 @@ export interface EngineIdentity {
   readonly schema: number;
 }
 
+/** What ran the machines of a run: they are repeated by the same build and no other (CR-49). */
+export interface MachinesIdentity {
+  readonly backend: 'plugin' | 'patched';
+  /** QEMU's version, `10.0.2`. */
+  readonly version: string;
+  /** Digest over QEMU's build id, the adapter's and QEMU's sources, and the channel's version. */
+  readonly identity: string;
+}
+
 export interface PropertyOutcome {
   readonly name: string;
   readonly kind: string;
@@ -123,6 +132,8 @@ export interface MemberRecord {
 export interface Manifest {
   readonly kind: 'run' | 'savepoint';
   readonly engine: EngineIdentity;
+  /** Absent where no machine has started. */
+  readonly machines?: MachinesIdentity;
   readonly name: string;
   readonly ids: ScenarioIds;
   readonly seed: number;
@@ -218,24 +229,34 @@ const readLineage = readRecord<Lineage>(
   ['shrunk'],
 );
 
-const readManifest: Read<Manifest> = readRecord<Manifest>({
-  kind: readWord(['run', 'savepoint']),
-  engine: readRecord<EngineIdentity>({ name: readText(), version: readText(), schema: count }),
-  name: readText(),
-  ids: readRecord<ScenarioIds>({
-    world: digest,
-    plan: digest,
-    properties: digest,
-    seed: digest,
-    scenario: digest,
-  }),
-  seed: count,
-  thin: readBoolean,
-  outcome: readOutcome,
-  savepoint: readNullable(readProof),
-  lineage: readNullable(readLineage),
-  members: readList(
-    readRecord<MemberRecord>({ name: readText(), bytes: count, sha256: digest }),
-    MEMBERS_MAX,
-  ),
+const readMachines = readRecord<MachinesIdentity>({
+  backend: readWord(['plugin', 'patched']),
+  version: readText(),
+  identity: digest,
 });
+
+const readManifest: Read<Manifest> = readRecord<Manifest>(
+  {
+    kind: readWord(['run', 'savepoint']),
+    engine: readRecord<EngineIdentity>({ name: readText(), version: readText(), schema: count }),
+    machines: readMachines,
+    name: readText(),
+    ids: readRecord<ScenarioIds>({
+      world: digest,
+      plan: digest,
+      properties: digest,
+      seed: digest,
+      scenario: digest,
+    }),
+    seed: count,
+    thin: readBoolean,
+    outcome: readOutcome,
+    savepoint: readNullable(readProof),
+    lineage: readNullable(readLineage),
+    members: readList(
+      readRecord<MemberRecord>({ name: readText(), bytes: count, sha256: digest }),
+      MEMBERS_MAX,
+    ),
+  },
+  ['machines'],
+);

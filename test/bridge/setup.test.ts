@@ -3,12 +3,11 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { adapterDigest, type AdapterKind } from '../../bridge/build/adapter.ts';
 import { parseIndex } from '../../bridge/build/debian-source.ts';
 import { withDraft } from '../../bridge/build/draft.ts';
 import { buildIdOf, readBuildId } from '../../bridge/build/qemu-binary.ts';
 import { findBackend } from '../../bridge/index.ts';
-import { elfWithBuildId } from '../support/elf.ts';
+import { elfWithBuildId, identityOfPretended, pretendSetUp } from '../support/pretend-setup.ts';
 import { SimFolder } from '../cli/sim.ts';
 
 const ID = Buffer.from('0fbbd5ca8d2d0a32532049e20739f3e0d521c5ed', 'hex');
@@ -83,31 +82,14 @@ describe('drafts', () => {
   });
 });
 
-/** Writes what a set-up of `kind` leaves behind, with a binary that is none. */
-function pretendSetUp(kind: AdapterKind, digest = adapterDigest(kind)): { binary: string } {
-  const binary = join(folder, `qemu-${kind}`);
-  const plugin = join(folder, 'sim.so');
-  writeFileSync(binary, elfWithBuildId(ID));
-  writeFileSync(plugin, 'adapter');
-  const parts = { kind, version: '10.0.2', binary, firmwareFolders: [], identity: `${kind}-id` };
-  const record = {
-    schema_version: 2,
-    backend: kind === 'plugin' ? { ...parts, plugin } : parts,
-    buildId: ID.toString('hex'),
-    plugin: kind === 'plugin' ? createHash('sha256').update('adapter').digest('hex') : '',
-  };
-  writeFileSync(
-    join(folder, `backend-${kind}-${digest.slice(0, 16)}.json`),
-    JSON.stringify(record),
-  );
-  return { binary };
-}
-
 describe('looking for the backend (CR-49)', () => {
   it('finds what was set up, patched before plugin, and the one that is asked for', () => {
-    pretendSetUp('plugin');
-    expect(findBackend(folder)).toMatchObject({ kind: 'plugin', identity: 'plugin-id' });
-    pretendSetUp('patched');
+    pretendSetUp(folder, 'plugin');
+    expect(findBackend(folder)).toMatchObject({
+      kind: 'plugin',
+      identity: identityOfPretended('plugin'),
+    });
+    pretendSetUp(folder, 'patched');
     expect(findBackend(folder).kind).toBe('patched');
     expect(findBackend(folder, 'plugin').kind).toBe('plugin');
   });
@@ -115,9 +97,9 @@ describe('looking for the backend (CR-49)', () => {
   it('says how to set machines up where they are not, or for another adapter only', () => {
     const missing = { code: 'backend/missing', exitCode: 4 };
     expect(() => findBackend(folder)).toThrow(expect.objectContaining(missing));
-    pretendSetUp('plugin', 'ab'.repeat(32));
+    pretendSetUp(folder, 'plugin', { digest: 'ab'.repeat(32) });
     expect(() => findBackend(folder)).toThrow(expect.objectContaining(missing));
-    pretendSetUp('plugin');
+    pretendSetUp(folder, 'plugin');
     expect(() => findBackend(folder, 'patched')).toThrow(
       expect.objectContaining({
         ...missing,
@@ -142,14 +124,14 @@ describe('looking for the backend (CR-49)', () => {
     },
   };
   it.each(Object.entries(changes))('refuses %s', (_name, change) => {
-    const { binary } = pretendSetUp('plugin');
+    const { binary } = pretendSetUp(folder, 'plugin');
     change(binary);
     const refusal = { code: 'backend/identity', exitCode: 4 };
     expect(() => findBackend(folder)).toThrow(expect.objectContaining(refusal));
   });
 
   it('says that QEMU is not installed any more', () => {
-    rmSync(pretendSetUp('plugin').binary);
+    rmSync(pretendSetUp(folder, 'plugin').binary);
     expect(() => findBackend(folder)).toThrow(
       expect.objectContaining({ code: 'backend/missing', place: join(folder, 'qemu-plugin') }),
     );
@@ -168,8 +150,9 @@ describe('sim doctor', () => {
     };
     const none = 'not set up; `sim vm setup` does it';
     expect(await machines()).toEqual({ exitCode: 0, ok: true, detail: none });
-    const { binary } = pretendSetUp('plugin');
-    const detail = 'backend plugin, QEMU 10.0.2, identity plugin-id';
+    const { binary } = pretendSetUp(folder, 'plugin');
+    const identity = identityOfPretended('plugin').slice(0, 16);
+    const detail = `backend plugin, QEMU 10.0.2, identity ${identity}`;
     expect(await machines()).toEqual({ exitCode: 0, ok: true, detail });
     writeFileSync(binary, elfWithBuildId(OTHER_ID));
     const another = expect.stringContaining('another build') as string;
