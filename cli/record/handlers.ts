@@ -8,6 +8,7 @@ import {
   type Table,
 } from '../../sim/index.ts';
 import type { HandlerModule } from '../../scenarios/index.ts';
+import { HandlerModule as WasmHandlers } from '../../wasm/index.ts';
 import { Realm, type RealmReply } from './realm.ts';
 
 /**
@@ -20,20 +21,33 @@ export function makeHandlers(
 ): HandlerTable {
   const handlers = new Map<string, RecordHandler>();
   if (modules.length === 0) return handlers;
-  const realm = new Realm(modules);
+  const realm = new Realm(modules.filter(({ kind }) => kind === 'script'));
+  const compiled = new Map(
+    modules
+      .filter(({ kind }) => kind === 'wasm')
+      .map(({ name, bytes }) => [name, new WasmHandlers(name, bytes)]),
+  );
   const tables = def.records.map(({ name }) => name);
   for (const { name: operation, handler } of def.operations) {
     const [module = '', name = ''] = handler.split('.');
     if (!modules.some((each) => each.name === module) || handlers.has(handler)) continue;
-    if (!realm.exportsOf(module).includes(name)) {
+    const wasm = compiled.get(module);
+    if (!(wasm?.functions ?? realm.exportsOf(module)).includes(name)) {
       throw new SimError({
         code: 'scenario/handler',
         message: `the module "${module}" exports no function "${name}"`,
         place: `operation ${operation}`,
-        remedy: `export it: export function ${name}(world, clock, args, draws) { … }`,
+        remedy:
+          wasm === undefined
+            ? `export it: export function ${name}(world, clock, args, draws) { … }`
+            : `export it, a function without arguments: ATHANOR_HANDLER(${name}) { … }`,
       });
     }
-    handlers.set(handler, scriptHandler(realm, { module, name, tables }));
+    const made =
+      wasm === undefined
+        ? scriptHandler(realm, { module, name, tables })
+        : wasmHandler(wasm, handler, name);
+    handlers.set(handler, made);
   }
   return handlers;
 }
@@ -43,17 +57,8 @@ function scriptHandler(
   of: { readonly module: string; readonly name: string; readonly tables: readonly string[] },
 ): RecordHandler {
   return (world, clock, args, draws) => {
-    const reply = realm.handle(
-      { ...of, nowNs: clock.nowNs, now: clock.now(), args },
-      (request): RealmReply => {
-        try {
-          return { kind: 'value', value: answer(world, draws, request) };
-        } catch (error) {
-          if (!(error instanceof Refusal)) throw error;
-          return { kind: 'refusal', refusal: error.kind, message: error.message };
-        }
-      },
-    );
+    const input = { ...of, nowNs: clock.nowNs, now: clock.now(), args };
+    const reply = realm.handle(input, (request) => replyTo(world, draws, request));
     switch (reply.kind) {
       case 'value':
         return reply.value;
@@ -65,7 +70,47 @@ function scriptHandler(
   };
 }
 
+/** The same for a compiled handler: questions and answers are the same texts. */
+function wasmHandler(module: WasmHandlers, label: string, name: string): RecordHandler {
+  return (world, clock, args, draws) => {
+    const input = JSON.stringify({ args, now: clock.now(), now_ns: clock.nowNs });
+    const reply = module.call(name, input, (question) => {
+      return JSON.stringify(replyTo(world, draws, parsed(question, `${label} asks`)));
+    });
+    switch (reply.kind) {
+      case 'value':
+        return parsed(reply.text, `${label} replies`);
+      case 'refusal':
+        throw new Refusal(reply.message);
+      case 'crash':
+        throw new Error(`${label}: ${reply.message}`);
+    }
+  };
+}
+
+function parsed(text: string, what: string): Request {
+  try {
+    return JSON.parse(text) as Request;
+  } catch {
+    throw new Error(`${what} in a text that is no JSON: ${text.slice(0, 60)}`);
+  }
+}
+
 type Request = Readonly<Record<string, unknown>>;
+
+/** Answers what a handler asks; refusals are answers, too. */
+function replyTo(
+  world: Parameters<RecordHandler>[0],
+  draws: Parameters<RecordHandler>[3],
+  request: Request,
+): RealmReply {
+  try {
+    return { kind: 'value', value: answer(world, draws, request) ?? null };
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    return { kind: 'refusal', refusal: error.kind, message: error.message };
+  }
+}
 
 function answer(
   world: Parameters<RecordHandler>[0],

@@ -24,7 +24,7 @@ describe('sim inspect', () => {
     }
     const { records } = await folder.sim(['inspect', 'run.athanor', '--format', 'jsonl']);
     expect(records()[0]).toMatchObject({ type: 'bundle', kind: 'run', seed: 7 });
-    expect(records().filter(({ type }) => type === 'member')).toHaveLength(10);
+    expect(records().filter(({ type }) => type === 'member')).toHaveLength(11);
   });
 
   it('FB-54, FB-61, FB-66: dumps one member: CBOR and JSON as JSON, others as they are', async () => {
