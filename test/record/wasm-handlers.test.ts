@@ -121,13 +121,29 @@ describe('FH-14 FH-15: handlers of compiled WebAssembly', () => {
   });
 
   test.each([
-    ['a function of WASI', '(import "wasi_snapshot_preview1" "fd_write" (func (param i32)))'],
+    ['a clock', '(import "env" "now" (func (result i64)))'],
     ['another of athanor', '(import "athanor" "call" (func))'],
     ['another type', '(import "athanor" "ask" (func (param i64 i32) (result i32)))'],
     ['a memory', '(import "env" "memory" (memory 1))'],
   ])('import nothing else: %s', (_title, text) => {
     const bytes = assemble(`(module ${text} (func (export "act")))`);
     expect(() => benchOf(bytes)).toThrow(/^the module imports .*, which handlers have not$/);
+  });
+
+  test('link libraries, whose calls of WASI answer that there is no such thing; an exit is a crash', () => {
+    const wasi = (name: string, type: string): string => {
+      return `(import "wasi_snapshot_preview1" "${name}" (func $${name} ${type}))`;
+    };
+    const text = `(module ${IMPORTS} ${wasi('fd_write', '(param i32 i32 i32 i32) (result i32)')}
+      ${wasi('proc_exit', '(param i32)')} (memory (export "memory") 1)
+      (func (export "act") (local $code i32)
+        (local.set $code (call $fd_write (i32.const 1) (i32.const 0) (i32.const 0) (i32.const 0)))
+        (i32.store8 (i32.const 0) (i32.add (i32.const 48) (i32.rem_u (local.get $code) (i32.const 10))))
+        (call $reply (i32.const 0) (i32.const 1)))
+      (func (export "leave") (call $proc_exit (i32.const 0))))`;
+    expect(benchOf(assemble(text)).call('act')).toEqual({ kind: 'result', value: 2 });
+    const leaving = text.replace('"act"', '"other"').replace('"leave"', '"act"');
+    expect(() => benchOf(assemble(leaving)).call('act')).toThrow('m.act: it exited');
   });
 
   test('a module that lacks the function, or is none, is told before anything runs', () => {

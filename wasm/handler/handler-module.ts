@@ -21,6 +21,10 @@ const HOST_FUNCTIONS: Readonly<Record<string, readonly [parameters: number, resu
   refuse: [2, 0],
 };
 
+/** Libraries link functions of WASI that a handler never needs: each answers `nosys`. */
+const WASI_MODULE = 'wasi_snapshot_preview1';
+const NOSYS = 52;
+
 /** What became of a call: what it replied, how it refused, or why it broke. */
 export type HandlerReply =
   | { readonly kind: 'value'; readonly text: string }
@@ -41,9 +45,11 @@ export class HandlerModule {
   readonly functions: readonly string[];
   private readonly module: WebAssembly.Module;
   private readonly layout: Layout;
+  private readonly wasi: readonly string[];
 
   constructor(name: string, bytes: Uint8Array) {
-    const { exports } = checkImports(name, bytes);
+    const { exports, imports } = checkImports(name, bytes);
+    this.wasi = imports.filter(({ module }) => module === WASI_MODULE).map((each) => each.name);
     this.functions = exports.filter((each) => each.kind === KIND.function).map((each) => each.name);
     const { binary, layout } = instrument(
       bytes,
@@ -66,7 +72,8 @@ export class HandlerModule {
    * its questions, all texts. What `ask` throws ends the call and comes out of it.
    */
   call(name: string, input: string, ask: (question: string) => string): HandlerReply {
-    return new HandlerCall(this.module, this.layout, input, ask).run(name);
+    const { module, layout, wasi } = this;
+    return new HandlerCall({ module, layout, wasi }, input, ask).run(name);
   }
 }
 
@@ -83,15 +90,23 @@ class HandlerCall {
   private trapNumber = 0;
 
   constructor(
-    module: WebAssembly.Module,
-    layout: Layout,
+    code: {
+      readonly module: WebAssembly.Module;
+      readonly layout: Layout;
+      readonly wasi: readonly string[];
+    },
     input: string,
     ask: (question: string) => string,
   ) {
+    const { module, layout, wasi } = code;
     this.layout = layout;
     this.ask = ask;
     this.answer = encodeUtf8(input);
+    const refused = (name: string) => (): number => {
+      return name === 'proc_exit' ? this.end('it exited') : NOSYS;
+    };
     const instance = new WebAssembly.Instance(module, {
+      [WASI_MODULE]: Object.fromEntries(wasi.map((name) => [name, refused(name)])),
       [HOST_MODULE]: {
         preempt: () => this.end(`it executed more than ${HANDLER_FUEL} instructions`),
         trap: (code: number) => {
@@ -187,6 +202,7 @@ function checkImports(name: string, bytes: Uint8Array): ReturnType<typeof parseM
   for (const each of parsed.imports) {
     const form = each.module === HOST_MODULE ? HOST_FUNCTIONS[each.name] : undefined;
     const type = types.find((type) => type.module === each.module && type.name === each.name);
+    if (each.kind === KIND.function && each.module === WASI_MODULE) continue;
     const isSound =
       each.kind === KIND.function &&
       form !== undefined &&

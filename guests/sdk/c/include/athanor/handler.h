@@ -15,7 +15,8 @@
 //   {"do":"where"|"pick"|"insert","table":T,"values":{...}}   {"do":"update","table":T,"id":I,"values":{...}}
 //   {"do":"revision"|"snapshot"}   {"do":"diff","old":SNAPSHOT}   {"do":"below","arity":N}
 // and answers {"kind":"value","value":...} or {"kind":"refusal","refusal":...,"message":...}.
-// Build with -mexec-model=reactor; other imports are refused.
+// Build with -mexec-model=reactor. Functions of WASI answer that there is no such thing, an exit is a
+// crash, and other imports are refused.
 #ifndef ATHANOR_HANDLER_H
 #define ATHANOR_HANDLER_H
 
