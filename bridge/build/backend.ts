@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 
 import { SimError } from '../../sim/index.ts';
 import { WIRE_VERSION } from '../channel/wire.ts';
@@ -39,8 +39,8 @@ interface BackendRecord {
 }
 
 /** One for each version of the adapter: several of the simulator get along in one cache. */
-function recordPath(cacheFolder: string, kind: AdapterKind): string {
-  return join(cacheFolder, `backend-${kind}-${adapterDigest(kind).slice(0, KEY_DIGITS)}.json`);
+function recordPath(cacheFolder: string, kind: AdapterKind, adapter: string): string {
+  return join(cacheFolder, `backend-${kind}-${adapter.slice(0, KEY_DIGITS)}.json`);
 }
 
 /**
@@ -55,7 +55,8 @@ export async function setUpPlugin(options: SetupOptions): Promise<MachineBackend
   const identity = identityOf('plugin', qemu, [plugin.sourcesDigest, source.digest]);
   const { path: binary, version, buildId } = qemu;
   const parts = { kind: 'plugin', version, binary, plugin: plugin.path, identity } as const;
-  return prove({ ...parts, firmwareFolders: [] }, buildId, options);
+  const backend = { ...parts, firmwareFolders: [] };
+  return prove(backend, { buildId, adapter: plugin.sourcesDigest }, options);
 }
 
 /**
@@ -69,29 +70,34 @@ export async function setUpPatched(options: SetupOptions): Promise<MachineBacken
   const identity = identityOf('patched', qemu, [built.seriesDigest, source.digest]);
   const { path: binary, version, buildId } = qemu;
   const parts = { kind: 'patched', version, binary, identity } as const;
-  return prove({ ...parts, firmwareFolders: PACKAGED_FIRMWARE }, buildId, options);
+  const backend = { ...parts, firmwareFolders: PACKAGED_FIRMWARE };
+  return prove(backend, { buildId, adapter: built.seriesDigest }, options);
 }
 
 async function prove(
   backend: MachineBackend,
-  buildId: string,
+  made: { readonly buildId: string; readonly adapter: string },
   { cacheFolder, say }: SetupOptions,
 ): Promise<MachineBackend> {
   say('proving that the adapter and QEMU belong together');
   await selfTest(backend, cacheFolder);
   const plugin = digestOf(backend.plugin);
-  writeRecord(cacheFolder, { schema_version: RECORD_SCHEMA, backend, buildId, plugin });
+  const path = recordPath(cacheFolder, backend.kind, made.adapter);
+  const { buildId } = made;
+  writeRecord(path, { schema_version: RECORD_SCHEMA, backend, buildId, plugin });
   return backend;
 }
 
 /**
  * The backend that `sim vm setup` made for this version of the adapter: the one of `kind`, else
- * patched before plugin. Errors: `backend/missing` if there is none, `backend/identity` if QEMU or
+ * plugin before patched, since everybody with the same Debian package can repeat what it ran. Errors: `backend/missing` if there is none, `backend/identity` if QEMU or
  * the adapter changed since (CR-49).
  */
 export function findBackend(cacheFolder: string, kind?: AdapterKind): MachineBackend {
-  const kinds = kind === undefined ? (['patched', 'plugin'] as const) : [kind];
-  const path = kinds.map((each) => recordPath(cacheFolder, each)).find((each) => existsSync(each));
+  const kinds = kind === undefined ? (['plugin', 'patched'] as const) : [kind];
+  const path = kinds
+    .map((each) => recordPath(cacheFolder, each, adapterDigest(each)))
+    .find((each) => existsSync(each));
   if (path === undefined) throw notSetUp(kind);
   const record = readRecordFile(path);
   if (record === null) throw changed('the record of the set-up is damaged', path);
@@ -146,9 +152,8 @@ function identityOf(kind: AdapterKind, qemu: QemuBinary, digests: readonly strin
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex');
 }
 
-function writeRecord(cacheFolder: string, record: BackendRecord): void {
-  const path = recordPath(cacheFolder, record.backend.kind);
-  mkdirSync(cacheFolder, { recursive: true });
+function writeRecord(path: string, record: BackendRecord): void {
+  mkdirSync(dirname(path), { recursive: true });
   const draft = `${path}.${process.pid}`;
   try {
     writeFileSync(draft, `${JSON.stringify(record, null, 2)}\n`);

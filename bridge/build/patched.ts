@@ -1,6 +1,6 @@
 import { copyFileSync, cpSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { readdirSync, renameSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 
 import { adapterDigest } from './adapter.ts';
 import { cacheKey } from './digest.ts';
@@ -16,7 +16,7 @@ const CONFIGURE = [
   ...['--without-default-devices', '--with-devices-x86_64=sim', '--disable-docs'],
   ...['--disable-tools', '--disable-guest-agent', '--disable-install-blobs'],
   ...['--disable-download', '--disable-werror'],
-  // Nothing of the folder or the time of the build in the binary: its digest is the same everywhere.
+  // With the names that macros see (below): equal sources and compilers give equal binaries.
   ...['--disable-debug-info', '--enable-strip'],
 ];
 const REMEDY = 'run `sim vm setup --backend patched` as root, so that it installs what it needs';
@@ -105,12 +105,16 @@ async function applyPatch(patch: string, tree: string): Promise<void> {
 async function compile(tree: string, build: string, say: (line: string) => void): Promise<string> {
   mkdirSync(build);
   const cache = existsSync('/usr/bin/ccache') ? ['--cc=ccache gcc'] : [];
+  const names = `--extra-cflags=-fmacro-prefix-map=${dirname(tree)}/=`;
   say('configuring QEMU');
   const configure = join(tree, 'configure');
-  await runProgram(configure, [...CONFIGURE, ...cache], { ...options(), folder: build });
+  await runProgram(configure, [...CONFIGURE, names, ...cache], {
+    ...options(dirname(tree)),
+    folder: build,
+  });
   let shownPercent = 0;
   await runProgram('nice', ['ninja', '-j', PARALLEL, BINARY], {
-    ...options(),
+    ...options(dirname(tree)),
     folder: build,
     timeoutMs: BUILD_TIMEOUT_MS,
     onLine: (line) => {
@@ -124,8 +128,11 @@ async function compile(tree: string, build: string, say: (line: string) => void)
   return join(build, BINARY);
 }
 
-/** The programs of Debian's packages, whatever else the user's PATH would find first. */
-function options(): ProgramOptions {
-  const environment = { PATH: '/usr/bin:/bin' };
+/**
+ * The programs of Debian's packages, whatever else the user's PATH would find first. ccache sees
+ * names relative to `folder`, so that what was built in one draft serves the next.
+ */
+function options(folder = '/'): ProgramOptions {
+  const environment = { PATH: '/usr/bin:/bin', CCACHE_BASEDIR: folder, CCACHE_NOHASHDIR: '1' };
   return { remedy: REMEDY, timeoutMs: STEP_TIMEOUT_MS, environment };
 }

@@ -83,15 +83,15 @@ describe('drafts', () => {
 });
 
 describe('looking for the backend (CR-49)', () => {
-  it('finds what was set up, patched before plugin, and the one that is asked for', () => {
-    pretendSetUp(folder, 'plugin');
-    expect(findBackend(folder)).toMatchObject({
-      kind: 'plugin',
-      identity: identityOfPretended('plugin'),
-    });
+  it('finds what was set up, plugin before patched, and the one that is asked for', () => {
     pretendSetUp(folder, 'patched');
-    expect(findBackend(folder).kind).toBe('patched');
-    expect(findBackend(folder, 'plugin').kind).toBe('plugin');
+    expect(findBackend(folder)).toMatchObject({
+      kind: 'patched',
+      identity: identityOfPretended('patched'),
+    });
+    pretendSetUp(folder, 'plugin');
+    expect(findBackend(folder).kind).toBe('plugin');
+    expect(findBackend(folder, 'patched').kind).toBe('patched');
   });
 
   it('says how to set machines up where they are not, or for another adapter only', () => {

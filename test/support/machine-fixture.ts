@@ -26,10 +26,10 @@ const MODULES = [
 /** Where this computer keeps what it has for machines. */
 export const machineCache = machinesFolder({ env: process.env, cwd: process.cwd() });
 
-/** The backend of this computer; made if there is none. */
+/** The backend of this computer, stock QEMU with the plugin; made if there is none. */
 export async function testBackend(): Promise<MachineBackend> {
   try {
-    return findBackend(machineCache);
+    return findBackend(machineCache, 'plugin');
   } catch {
     return setUpPlugin({ cacheFolder: machineCache, say: () => undefined });
   }
