@@ -42,9 +42,11 @@ export function makeDrive(
     readonly folder: string;
     readonly strict: boolean;
     readonly virtualNsMax: number;
+    /** More variables of the target's environment, at each of its starts (KS-42); these win. */
+    readonly environment?: Readonly<Record<string, string>>;
   },
 ): Drive {
-  const { file, folder, strict, virtualNsMax } = options;
+  const { file, folder, strict, virtualNsMax, environment = {} } = options;
   const plan = readDrivePlan(text, file, strict);
   const directives = readDriveFaults(text, file, 0);
   const worlds = Object.entries(plan.worlds);
@@ -63,7 +65,10 @@ export function makeDrive(
         guest: 'target',
         // Braces are no placeholders here.
         args: plan.args.map((arg) => arg.replace(/[{}]/g, '$&$&')),
-        env: plan.flowLeaseMs === null ? {} : { ATHANOR_FLOW_LEASE_MS: String(plan.flowLeaseMs) },
+        env: {
+          ...(plan.flowLeaseMs === null ? {} : { ATHANOR_FLOW_LEASE_MS: String(plan.flowLeaseMs) }),
+          ...environment,
+        },
         start: '1ms',
       },
       ...worlds.map(([name]) => ({ name, guest: `world-${name}` })),

@@ -88,7 +88,7 @@ const reportOf = (result: SimResult): Readonly<Record<string, unknown>> => {
   return result.records().find(({ type }) => type === 'drive') ?? {};
 };
 
-describe('directives', () => {
+describe('KS-4 KS-5 KS-9: directives', () => {
   test('KS-1, KS-3, KS-6, KS-7, KS-10, KS-11: timeout, 5xx, ok; then the real effect', async () => {
     const driver = new Driver();
     const result = await driver.drive({
@@ -222,7 +222,7 @@ describe('crash and restart', () => {
   });
 });
 
-describe('grading', () => {
+describe('KS-28 KS-29 KS-30 KS-31 KS-33 KS-35: grading', () => {
   const timeouts = { 'world.act': [{ kind: '5xx', repeat: 9 }] };
 
   test('KS-27: breakers that must and must not open', async () => {
@@ -284,7 +284,7 @@ describe('grading', () => {
   });
 });
 
-describe('bad plans', () => {
+describe('KS-36 KS-37: bad plans', () => {
   test.each([
     ['{', 'error input/drive-plan: p.json is not a valid sim plan (not JSON): '],
     ['[]', 'error input/drive-plan: p.json is not a valid sim plan (plan): it is not a map'],

@@ -16,7 +16,7 @@ function always(kind: FaultKind): FaultProfile {
   return { default: { errors: { [kind]: MILLION } } };
 }
 
-describe('what each kind of fault does to the world', () => {
+describe('FH-27 FH-28 FH-29 FH-30: what each kind of fault does to the world', () => {
   test('FH-28: timeout runs the operation, then fails', () => {
     const { call, service, trace } = serviceOf(def, { faults: always('timeout') });
     const outcome = call('create_ticket', { state: 'open' });

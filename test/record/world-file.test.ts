@@ -210,7 +210,7 @@ const WRONG: readonly (readonly [string, string, string, string])[] = [
   ],
 ];
 
-describe('what is wrong is told with its place and a remedy', () => {
+describe('FH-2 FH-6 FH-7 FH-8 FH-13: what is wrong is told with its place and a remedy', () => {
   test.each(WRONG)('%s', (_title, from, to, expected) => {
     expect(SMALL_WORLD).toContain(from);
     const errors = errorsOf(SMALL_WORLD.replace(from, to));
