@@ -19,6 +19,7 @@ export { findBackend, setUpPatched, setUpPlugin } from './build/backend.ts';
 export type { AdapterKind } from './build/adapter.ts';
 export type { SetupOptions } from './build/backend.ts';
 export { installPackages, missingPackages, neededPackages } from './build/packages.ts';
+export { proveStock, STOCK_KEEPS, STOCK_REFUSES } from './build/stock.ts';
 export { PACKAGED_QEMU } from './build/qemu-binary.ts';
 export {
   buildImage,

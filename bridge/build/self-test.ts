@@ -4,10 +4,8 @@ import { join } from 'node:path';
 import { SimError } from '../../sim/index.ts';
 import { Machine } from '../machine.ts';
 import type { MachineBackend, MachineOptions } from '../machine-options.ts';
+import { firmwareWith } from './firmware.ts';
 
-const FIRMWARE_BYTES = 65_536;
-/** The CPU's first instruction is 16 bytes before the end of the firmware. */
-const RESET_OFFSET = FIRMWARE_BYTES - 16;
 const SINGLE_STEPS = 50;
 const END_NS = 100_000;
 /** A jump, two loads and the write itself. */
@@ -18,18 +16,12 @@ const BELL_NS = 4;
  * register for ever.
  */
 function firmware(): Buffer {
-  const code = Buffer.alloc(FIRMWARE_BYTES, 0xf4); // hlt
-  const program = Buffer.from([
+  return firmwareWith([
     ...[0xba, 0xe0, 0x05], //             mov dx, 0x5e0
     ...[0x66, 0xb8, 0x78, 0x56, 0x34, 0x12], // mov eax, 0x12345678
     ...[0x66, 0xef], //                   out dx, eax
     ...[0x40, 0xeb, 0xfd], //             again: inc ax; jmp again
   ]);
-  program.copy(code, 0);
-  // jmp near to offset 0 of the segment, which the firmware fills: the displacement wraps around.
-  code[RESET_OFFSET] = 0xe9;
-  code.writeUInt16LE((FIRMWARE_BYTES - (RESET_OFFSET + 3)) & 0xffff, RESET_OFFSET + 1);
-  return code;
 }
 
 /**

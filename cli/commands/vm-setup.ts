@@ -1,11 +1,15 @@
 import {
+  BACKEND_KINDS,
   installPackages,
   missingPackages,
   neededPackages,
+  proveStock,
   setUpPatched,
   setUpPlugin,
+  STOCK_KEEPS,
+  STOCK_REFUSES,
+  type BackendKind,
 } from '../../bridge/index.ts';
-import { SimError } from '../../sim/index.ts';
 import { machinesFolder } from '../cache-folder.ts';
 import type { Context } from '../context.ts';
 import type { OptionsOf } from '../options.ts';
@@ -25,24 +29,42 @@ export async function run(
   const { kind, why } = choose(context.backend);
   await installPackages(await missingPackages(neededPackages(kind)), folder, say);
   const qemu = options.qemu === undefined ? {} : { qemu: context.path(options.qemu) };
-  const setUp = kind === 'patched' ? setUpPatched : setUpPlugin;
-  const backend = await setUp({ cacheFolder: folder, say, ...qemu });
-  const { binary, identity } = backend;
-  output.record({ type: 'machines', backend: backend.kind, why, binary, identity });
-  output.say(`machines run on the backend ${backend.kind}: ${why}`);
-  output.say(`${binary}, identity ${identity.slice(0, 16)}, ${seconds(startMs).trim()}`);
+  const setup = { cacheFolder: folder, say, ...qemu };
+  if (kind === 'stock') {
+    reportStock(await proveStock(setup), context);
+  } else {
+    const backend = await (kind === 'patched' ? setUpPatched : setUpPlugin)(setup);
+    const { binary, identity } = backend;
+    output.record({ type: 'machines', backend: kind, level: 'L5', why, binary, identity });
+    output.say(`machines run on the backend ${kind} (level L5): ${why}`);
+    output.say(`${binary}, identity ${identity.slice(0, 16)}, ${seconds(startMs).trim()}`);
+  }
   return 0;
 }
 
-function choose(asked: string): { readonly kind: 'plugin' | 'patched'; readonly why: string } {
-  if (asked === 'plugin' || asked === 'patched') return { kind: asked, why: 'asked for' };
-  if (asked === 'stock') {
-    throw new SimError({
-      code: 'backend/stock',
-      message: 'a stock QEMU without the adapter has no exact stops, forks or decided effects',
-      remedy: 'use --backend plugin: it is the same stock QEMU, which loads the adapter',
-    });
+/** Says what was measured, and by name what a stock QEMU is not good for (FB-68, FB-69). */
+function reportStock({ path, version }: { path: string; version: string }, context: Context): void {
+  const { output } = context;
+  output.record({
+    type: 'machines',
+    backend: 'stock',
+    level: 'L3',
+    binary: path,
+    version,
+    keeps: STOCK_KEEPS,
+    refuses: STOCK_REFUSES,
+  });
+  output.say(`stock QEMU ${version} keeps level L3, for a machine on its own:`);
+  for (const kept of STOCK_KEEPS) output.say(`  keeps    ${kept}`);
+  for (const [what, why] of Object.entries(STOCK_REFUSES)) {
+    output.say(`  refuses  ${what}: ${why}`);
   }
+  output.say('worlds with machines need `sim vm setup` (the plugin) or --backend patched');
+}
+
+function choose(asked: string): { readonly kind: BackendKind; readonly why: string } {
+  const kind = BACKEND_KINDS.find((each) => each === asked);
+  if (kind !== undefined) return { kind, why: 'asked for' };
   return { kind: 'plugin', why: 'it needs no build of QEMU' };
 }
 

@@ -1,4 +1,9 @@
-import { findBackend, type AdapterKind, type MachineBackend } from '../../bridge/index.ts';
+import {
+  findBackend,
+  STOCK_REFUSES,
+  type AdapterKind,
+  type MachineBackend,
+} from '../../bridge/index.ts';
 import {
   SimError,
   type MachinesIdentity,
@@ -82,7 +87,9 @@ function otherBuild(
 function refuseStock(): SimError {
   return new SimError({
     code: 'backend/stock',
-    message: 'the stock backend cannot run a machine of a world: it keeps no exact stops',
+    message:
+      `the scenario asks for level L5 of its machines, the stock backend keeps L3: ` +
+      `${STOCK_REFUSES['worlds'] ?? ''}`,
     remedy: 'use --backend plugin: it is the same stock QEMU, which loads the adapter',
   });
 }

@@ -103,3 +103,38 @@ describe('a bundle of a run with machines', () => {
     expect(openBundle(folder.read('plain.athanor')).manifest).not.toHaveProperty('machines');
   });
 });
+
+describe('a scenario with machines', () => {
+  it('FB-68: is refused on the stock backend, with the level that it keeps and why', async () => {
+    folder.write('kernel', 'no kernel');
+    folder.write('vm.toml', SCENARIO);
+    for (const command of [['run'], ['save', '--at', 'quanta=1'], ['search']]) {
+      const [name = '', ...rest] = command;
+      const result = await sim(name, 'vm.toml', ...rest, '--backend', 'stock');
+      expect([command, result.exitCode]).toEqual([command, 4]);
+      expect(result.stderr).toContain('error backend/stock');
+      expect(result.stderr).toContain('level L5');
+      expect(result.stderr).toContain('a machine cannot be stopped at an exact time');
+    }
+  });
+
+  it('says how to set machines up where they are not, before it runs', async () => {
+    const { exitCode, stderr } = await sim('run', 'vm.toml', '--backend', 'patched');
+    expect([exitCode, stderr]).toEqual([4, expect.stringContaining('--backend patched')]);
+  });
+});
+
+const SCENARIO = `
+schema_version = 1
+name = "vm"
+until = "virtual-time"
+limits = { virtual_time = "1s" }
+
+[guest.linux.machine]
+kernel = "kernel"
+command_line = "quiet"
+
+[[node]]
+name = "vm"
+guest = "linux"
+`;
