@@ -120,6 +120,34 @@ describe('MCP on the standard streams', () => {
     expect(await once(child, 'exit')).toEqual([0, null]);
   });
 
+  test('FH-23: clients that leave in mid-call, and a kill, leave a state that is whole', () =>
+    inFolder(async (folder) => {
+      const state = join(folder, 'state.json');
+      const child = spawn(process.execPath, [SIM, 'world', 'serve', 'shop', '--state-file', state]);
+      child.stdin.on('error', () => undefined);
+      const send = (message: object): void => {
+        child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
+      };
+      const clientInfo = { name: 'x', version: '1' };
+      const params = { protocolVersion: '2025-03-26', capabilities: {}, clientInfo };
+      send({ id: 'hello', method: 'initialize', params });
+      send({ method: 'notifications/initialized' });
+      const args = { name: 'issue_refund', arguments: { order: 3, amount_cents: 1 } };
+      for (let id = 0; id < 300; id++) send({ id, method: 'tools/call', params: args });
+      // Whenever it is read while calls come in: a whole document, in which all agree.
+      const seen = new Set<number>();
+      let answered = 0;
+      while (answered < 100) {
+        const [bytes] = (await once(child.stdout, 'data')) as [Buffer];
+        answered += bytes.toString().split('\n').length - 1;
+        seen.add(checkState(state));
+      }
+      child.kill('SIGKILL');
+      await once(child, 'exit');
+      seen.add(checkState(state));
+      expect(Math.max(...seen)).toBeGreaterThanOrEqual(99);
+    }));
+
   test('a message without an end is refused with its limit', async () => {
     const child = spawn(process.execPath, [SIM, 'world', 'serve', 'shop']);
     let errors = '';
@@ -218,6 +246,14 @@ describe('HTTP', () => {
     });
   });
 });
+
+/** Reads a state whose rows, revision and calls must agree: how many refunds there are. */
+function checkState(path: string): number {
+  const { calls, revision, tables } = readState(path);
+  const refunds = tables['refunds']?.length ?? 0;
+  expect([revision, calls]).toEqual([refunds, refunds]);
+  return refunds;
+}
 
 describe('bad input', () => {
   test.each([
