@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { parseIndex } from '../../bridge/build/debian-source.ts';
 import { withDraft } from '../../bridge/build/draft.ts';
 import { buildIdOf, readBuildId } from '../../bridge/build/qemu-binary.ts';
-import { findBackend } from '../../bridge/index.ts';
+import { findBackend, missingPackages, setUpPlugin } from '../../bridge/index.ts';
 import { elfWithBuildId, identityOfPretended, pretendSetUp } from '../support/pretend-setup.ts';
 import { SimFolder } from '../cli/sim.ts';
 
@@ -64,6 +65,45 @@ describe('the build id of a binary', () => {
       expect(typeof readBuildId(damaged)).toBe('string');
     }
     expect(readBuildId(Buffer.from('#!/bin/sh\n'.repeat(20)))).toBe('');
+  });
+});
+
+describe('setting up with a QEMU that will not do', () => {
+  const setUp = (qemu: string): Promise<unknown> => {
+    return setUpPlugin({ cacheFolder: folder, qemu, say: () => undefined });
+  };
+  const pretend = (script: string): string => {
+    const path = join(folder, 'qemu');
+    writeFileSync(path, `#!/bin/sh\n${script}\n`);
+    chmodSync(path, 0o755);
+    return path;
+  };
+
+  it('says that it is of another version, and which would do', async () => {
+    const old = pretend('echo "QEMU emulator version 7.2.19 (Debian 1:7.2+dfsg-7)"');
+    await expect(setUp(old)).rejects.toMatchObject({
+      code: 'backend/version',
+      exitCode: 4,
+      message: 'QEMU is of version 7.2.19, the plugin is for 10.0',
+      remedy: expect.stringContaining('backports') as string,
+    });
+  });
+
+  it('says that it is not there, or what it said when it failed', async () => {
+    const nothing = join(folder, 'nothing');
+    await expect(setUp(nothing)).rejects.toMatchObject({ code: 'backend/missing', place: nothing });
+    const broken = pretend('echo "no library of that name" >&2; exit 127');
+    await expect(setUp(broken)).rejects.toMatchObject({
+      code: 'backend/program-failed',
+      message: expect.stringContaining('no library of that name') as string,
+    });
+    expect(readdirSync(folder)).toEqual(['qemu']);
+  });
+
+  it('says which packages are missing', async () => {
+    expect(await missingPackages(['dpkg', 'no-such-package-here'])).toEqual([
+      'no-such-package-here',
+    ]);
   });
 });
 
