@@ -94,8 +94,10 @@
     });
   }
 
-  /** Which option of an axis this run took: the door `leaf` answered it. */
+  /** Which option of an axis this run took: the plan says so, or the door `leaf` answered it. */
   function chosenOf(name) {
+    const pinned = run.plan.leaf?.axes?.find((axis) => axis.name === name);
+    if (pinned !== undefined) return pinned.value;
     const { stream, streams, choice, door } = run.decisions;
     const wanted = streams.findIndex((each) => each.endsWith(`/choose/${name}`));
     if (wanted < 0) return null;

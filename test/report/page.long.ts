@@ -37,13 +37,21 @@ afterAll(async () => {
 const PLAN = {
   spec_path: 'big.sim.ts',
   seed: 1,
-  leaf: { test: 'test_big', index: 1, title: 'test_big [leaf 1] retries=5' },
+  leaf: {
+    test: 'test_big',
+    index: 1,
+    title: 'test_big [leaf 1] retries=5',
+    axes: [{ name: 'pool', value: 0 }],
+  },
   tests: [
     {
       name: 'test_big',
       kind: 'fault_matrix',
       instances: 2,
-      compositions: [{ kind: 'choose', axes: [{ name: 'retries', values: ['3', '5'] }] }],
+      compositions: [
+        { kind: 'choose', axes: [{ name: 'retries', values: ['3', '5'] }] },
+        { kind: 'choose', axes: [{ name: 'pool', values: ['one', 'two'] }] },
+      ],
       faults: ['db_down'],
       expect: ['holds'],
       timeout: '10s',
@@ -175,7 +183,7 @@ describe('the page of a report in a browser', () => {
     await page.click('[data-tab=plan]');
     expect(await page.textContent('#plan')).toContain('3 plan instance(s)');
     expect(await page.textContent('.test.own h3')).toBe('test_big fault_matrix × 2');
-    expect(await page.locator('.chip.chosen').allTextContents()).toEqual(['5']);
+    expect(await page.locator('.chip.chosen').allTextContents()).toEqual(['5', 'one']);
     expect(await page.locator('.covered').allTextContents()).toEqual(['✓']);
     expect(await page.textContent('tr:has(.gap)')).toBe('⚠api → cacheno fault test');
     expect(errors).toEqual([]);
