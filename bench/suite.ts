@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SuiteRunner } from '../cli/suite/run-suite.ts';
-import { openSuite } from '../cli/suite/suite.ts';
+import { loadSuite, planSuite } from '../cli/suite/suite.ts';
 import { countPlan, planDocument } from '../sim/index.ts';
 import { loadSpec, makePlan } from '../scenarios/spec/index.ts';
 import { WasmEngine } from '../wasm/index.ts';
@@ -81,14 +81,19 @@ test('t', () => {
   try {
     writeFileSync(join(folder, 'bench.sim.ts'), spec);
     const where = { path: (name: string) => join(folder, name) };
-    const suite = await openSuite('bench.sim.ts', { types: false, seed: 1 }, where);
-    const runner = await SuiteRunner.open(suite, () => new WasmEngine(), 1);
-    const leaves = suite.plan.tests.flatMap((test) => runner.leaves(test));
+    const suite = await planSuite('bench.sim.ts', { types: false, seed: 1 }, where);
+    const runner = new SuiteRunner({
+      load: () => loadSuite(suite),
+      makeEngine: () => new WasmEngine(),
+      seed: 1,
+      plans: true,
+    });
+    const leaves = runner.discover(suite.plan.tests);
     if (leaves.length !== LEAVES) throw new Error('the suite misses leaves');
     const rates = Array.from({ length: LEAF_ROUNDS }, () => {
       const start = process.cpuUsage();
       let passed = 0;
-      runner.runAll(leaves, ({ outcome }) => (passed += outcome === 'pass' ? 1 : 0));
+      runner.runAll(leaves, ({ report }) => (passed += report.outcome === 'pass' ? 1 : 0));
       const { user, system } = process.cpuUsage(start);
       if (passed !== LEAVES) throw new Error('a leaf failed');
       return (LEAVES * 1e6) / (user + system);

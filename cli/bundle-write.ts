@@ -19,11 +19,13 @@ export interface BundleRequest {
   readonly thin: boolean;
   /** What the whole run wrote, where somebody collected it: it goes along for reports. */
   readonly collector?: ConsoleCollector;
+  /** The text of `plan.json`, or null for none; where absent, that of the scenario. */
+  readonly plan?: string | null;
 }
 
 /** The bundle of a run, as its file's bytes. */
 export function bundleOfRun(request: BundleRequest): Uint8Array {
-  const { record, images, sources, lineage, thin, collector } = request;
+  const { record, images, sources, lineage, thin, collector, plan } = request;
   return packBundle({
     scenario: record.scenario,
     images,
@@ -32,7 +34,7 @@ export function bundleOfRun(request: BundleRequest): Uint8Array {
     events: record.events,
     fingerprints: record.fingerprints,
     checkpoint: record.checkpoint,
-    plan: planJson(record.scenario),
+    plan: plan === undefined ? planJson(record.scenario) : plan,
     trace: collector === undefined ? null : traceJson(record, collector),
     environment: environmentJson(),
     manifest: {

@@ -44,8 +44,8 @@ export interface BundleParts {
   readonly events: Uint8Array;
   readonly fingerprints: readonly FingerprintRecord[];
   readonly checkpoint: FatCheckpoint | null;
-  /** The JSON texts of `plan.json` and `env.json`. */
-  readonly plan: string;
+  /** The JSON texts of `plan.json`, or null for a run without a plan (FB-57), and of `env.json`. */
+  readonly plan: string | null;
   /** The JSON text of `trace.json`, or null to leave it out. */
   readonly trace: string | null;
   readonly environment: string;
@@ -65,7 +65,7 @@ export function packBundle(parts: BundleParts): Uint8Array {
   const { scenario, manifest } = parts;
   const members = new Map<string, Uint8Array>();
   members.set('scenario.cbor', encodeScenario(scenario));
-  members.set('plan.json', Buffer.from(parts.plan));
+  if (parts.plan !== null) members.set('plan.json', Buffer.from(parts.plan));
   if (parts.trace !== null) members.set('trace.json', Buffer.from(parts.trace));
   members.set('schedule.bin', parts.schedule);
   members.set('events.bin', parts.events);

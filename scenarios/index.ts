@@ -36,7 +36,8 @@ export { didYouMean } from './suggest.ts';
 
 /** Reading specs of suites: apart, because it loads the compiler that parses them. */
 export const openSpecs = (): Promise<typeof Specs> => import('./spec/index.ts');
-export type { SpecModel } from './spec/spec-model.ts';
+export { DISK_CHANCES, LINK_CHANCES } from './spec/rule-chances.ts';
+export type { SpecModel, SpecTest } from './spec/spec-model.ts';
 export { isModelImage } from './model/model-format.ts';
 export { ModelEngine, type Declared, type ModelProgram } from './model/model-engine.ts';
 export { MODEL_EXIT, type ModelGuest } from './model/model-guest.ts';

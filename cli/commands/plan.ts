@@ -26,7 +26,7 @@ export async function run(
   const suggestions = options.suggest ? suggestFaults(plan) : null;
   if (options.dot) output.text(planDot(plan));
   else {
-    output.document(planDocument(plan), 'plan');
+    output.document(withCost(planDocument(plan), plan, options), 'plan');
     for (const line of planLines(plan)) output.say(line);
     if (options.coverage || options.suggest || options.strictCoverage) {
       output.say('');
@@ -51,6 +51,19 @@ function gate(plan: PlanTree, options: OptionsOf<'plan'>, { host }: Context): nu
   }
   const open = plan.edges.some(({ faultTests }) => faultTests.length === 0);
   return options.strictCoverage && open ? 1 : 0;
+}
+
+/** The document, with the gate's answer among its diagnostics where it is exceeded (FB-72). */
+function withCost(
+  document: Readonly<Record<string, unknown>>,
+  plan: PlanTree,
+  { checkCost, maxInstances = 0 }: OptionsOf<'plan'>,
+): Readonly<Record<string, unknown>> {
+  const { instances } = countPlan(plan);
+  if (!checkCost || instances <= maxInstances) return document;
+  const message = `plan has ${instances} instances; --max-instances=${maxInstances} exceeded`;
+  const cost = { code: 'PLAN_COST_EXCEEDED', message, place: plan.spec };
+  return { ...document, diagnostics: [...plan.diagnostics, cost] };
 }
 
 function checkUsage({ checkCost, maxInstances, strategy }: OptionsOf<'plan'>): void {

@@ -11,20 +11,24 @@ import { runToEnd, type RunRecord } from '../record.ts';
 import { reportOutcome, reportTimeline } from '../run-output.ts';
 import { parseSelector, runToSelector, type Selector } from '../selector.ts';
 import { Simulation } from '../simulation.ts';
+import { bundledLeaf, bundledPlan, planDrift, type BundledLeaf } from '../suite/bundled-suite.ts';
+import { replayLeaf } from '../suite/replay-leaf.ts';
 import { ConsoleCollector } from '../timeline.ts';
 
 /**
  * `sim replay`: fresh guests repeat a recorded run, every decision and event is compared while it
  * happens, and the end is compared as a whole (CR-27).
  */
-export function run(
+export async function run(
   args: readonly string[],
   options: OptionsOf<'replay'>,
   context: Context,
-): number {
+): Promise<number> {
   if (options.bisect !== undefined) return bisectTwoRuns(args[0] ?? '', options.bisect, context);
-  const bundle = readRun(args[0] ?? '', context);
-  warnOfDrift(bundle, context);
+  const path = args[0] ?? '';
+  const bundle = readRun(path, context);
+  await warnOfDrift(bundle, context);
+  if (options.leaf !== undefined) return replayLeaf(bundle, options.leaf, { path, context });
   if (options.to !== undefined) return replayPrefix(bundle, options.to, context);
   const collector = new ConsoleCollector();
   const { scenario, images, machines, schedule, events, manifest } = bundle;
@@ -46,15 +50,32 @@ export function run(
 }
 
 /** Warns where the bundle's plan is not the one that this version makes (FB-58). */
-function warnOfDrift(bundle: Bundle, { output }: Context): void {
+async function warnOfDrift(bundle: Bundle, { output }: Context): Promise<void> {
   if (bundle.plan === null) {
     output.warn('no plan data');
+    return;
+  }
+  const leaf = bundledLeaf(bundle);
+  if (leaf !== null) {
+    const drift = await suiteDrift(bundle, leaf);
+    if (drift !== null) output.warn(drift);
     return;
   }
   const recorded = bundle.plan.split('\n');
   const own = planJson(bundle.scenario).split('\n');
   const at = own.findIndex((line, index) => line !== recorded[index]);
   if (at >= 0) output.warn(`the plan has drifted, first at: ${(own[at] ?? '').trim()}`);
+}
+
+/** The same for a leaf of a suite: its spec stands in the bundle and is planned again. */
+async function suiteDrift(bundle: Bundle, leaf: BundledLeaf): Promise<string | null> {
+  try {
+    const drift = planDrift(leaf, await bundledPlan(bundle, leaf));
+    return drift === null ? null : `the plan has drifted, first at: ${drift}`;
+  } catch (error) {
+    if (!(error instanceof SimError)) throw error;
+    return `the plan cannot be made again: ${error.message}`;
+  }
 }
 
 function replayPrefix(bundle: Bundle, to: string, context: Context): number {

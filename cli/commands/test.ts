@@ -1,89 +1,189 @@
-import { countPlan, SimError } from '../../sim/index.ts';
-import { bundleOfRun, writeBundle } from '../bundle-write.ts';
-import type { Context } from '../context.ts';
-import { makeEngine } from '../engine.ts';
-import type { OptionsOf } from '../options.ts';
-import { chooseSeed } from '../seed.ts';
-import { diagnose } from '../suite/diagnose.ts';
-import { leafTitle, type Leaf } from '../suite/leaf.ts';
-import { junitXml } from '../suite/junit.ts';
-import { SuiteRunner, type LeafResult } from '../suite/run-suite.ts';
-import { openSuite, type Suite } from '../suite/suite.ts';
+import { basename } from 'node:path';
+import { readInput } from '../../scenarios/index.ts';
+import { countPlan, SimError, type PlannedTest } from '../../sim/index.ts';
 import { writeAtomically } from '../atomic-write.ts';
+import { writeBundle } from '../bundle-write.ts';
+import { JOBS_MAX } from '../campaign-pool.ts';
+import type { Context } from '../context.ts';
+import type { OptionsOf } from '../options.ts';
+import { chooseSeed, type ChosenSeed } from '../seed.ts';
+import { diagnose } from '../suite/diagnose.ts';
+import { junitXml } from '../suite/junit.ts';
+import type { Leaf } from '../suite/leaf.ts';
+import { openLeafCrew } from '../suite/leaf-crew.ts';
+import { sayLeaf, saySummary } from '../suite/say-leaves.ts';
+import {
+  decodeReport,
+  encodeReport,
+  mergeReports,
+  type PlacedReport,
+  type SuiteReport,
+} from '../suite/suite-report.ts';
+import { planSuite, type PlannedSuite } from '../suite/suite.ts';
 
-/** `sim test`: runs the leaves of a suite (FB-14, FB-38). */
+/** `sim test`: plans a suite, then runs its leaves (FB-14, FB-38), or merges what shards of it reported. */
 export async function run(
   args: readonly string[],
   options: OptionsOf<'test'>,
   context: Context,
 ): Promise<number> {
+  checkUsage(options);
   const path = args[0] ?? '';
   const asked = context.globals.seed ?? null;
-  const suite = await openSuite(path, { types: !options.noTypes, seed: asked }, context);
+  const types = !options.noTypes && options.merge.length === 0;
+  const suite = await planSuite(path, { types, seed: asked }, context);
+  const tests = selectTests(suite, options.test, context);
+  const report =
+    options.merge.length > 0
+      ? merged(suite, options.merge, { path, context })
+      : await runLeaves(suite, tests, { path, options, context });
+  const { spec } = suite.plan;
+  if (options.junit !== undefined)
+    writeAtomically(context.path(options.junit), junitXml(spec, report.leaves));
+  if (options.report !== undefined)
+    writeAtomically(context.path(options.report), encodeReport(report));
+  for (const { code, test, message } of diagnose(suite.plan.tests, report.leaves)) {
+    context.output.say(`! ${code} ${test}: ${message}`);
+    context.output.record({ type: 'diagnostic', code, test, message });
+  }
+  return saySummary(report.leaves, context);
+}
+
+interface Run {
+  /** The spec as it was named on the command line. */
+  readonly path: string;
+  readonly options: OptionsOf<'test'>;
+  readonly context: Context;
+}
+
+async function runLeaves(
+  suite: PlannedSuite,
+  tests: readonly PlannedTest[],
+  { path, options, context }: Run,
+): Promise<SuiteReport> {
   const seed = chooseSeed(context, suite.plan.seed);
-  const { output } = context;
-  const runner = await SuiteRunner.open(suite, () => makeEngine(context.artifactDir), seed.seed);
-  const leaves = select(suite, runner, options);
-  const total = countPlan(suite.plan);
-  output.say(
-    `${suite.plan.spec}  ${suite.plan.tests.length} tests  ${leaves.length} leaves to run`,
-  );
+  sayPlan(suite, seed, options, context);
+  const { artifactDir } = context;
+  const plans = !options.noPlan;
+  const start = { suite, seed: seed.seed, plans, artifactDir };
+  const crew = openLeafCrew(start, options.jobs ?? 1);
+  try {
+    const all = selectLeaves(suite, await crew.discover(tests), options.leaf);
+    const places = selectShard(all, options.shard);
+    const leaves = places.map((place) => all[place] as Leaf);
+    const { spec } = suite.plan;
+    context.output.say(`${spec}  ${tests.length} tests  ${leaves.length} leaves to run`);
+    context.output.record({ type: 'suite', spec, tests: tests.length, leaves: leaves.length });
+    const reports: PlacedReport[] = [];
+    await crew.runAll(leaves, ({ report, bundle }) => {
+      const name = { name: report.test, seed: seed.seed, out: undefined, context };
+      const file = bundle === null ? null : writeBundle(bundle, name);
+      const placed = { ...report, position: places[reports.length] as number, bundle: file };
+      sayLeaf(placed, { path, seed: seed.seed, context });
+      reports.push(placed);
+    });
+    return {
+      spec,
+      digest: suite.image.digest,
+      seed: seed.seed,
+      test: options.test ?? null,
+      leaf: options.leaf ?? null,
+      total: all.length,
+      leaves: reports,
+    };
+  } finally {
+    await crew.close();
+  }
+}
+
+/** The plan is known before any guest starts (FB-14). */
+function sayPlan(
+  { plan }: PlannedSuite,
+  seed: ChosenSeed,
+  { noPlan }: OptionsOf<'test'>,
+  { output }: Context,
+): void {
+  const { instances, estimated } = countPlan(plan);
+  const counted = `${estimated ? 'at least ' : ''}${instances} plan instances`;
+  output.say(`Plan: ${plan.spec}  ${noPlan ? '(left out)' : counted}`);
   output.say(`Seed: ${seed.seed} (${seed.source})`);
-  output.record({
-    type: 'suite',
-    spec: suite.plan.spec,
-    seed: seed.seed,
-    planned: total.instances,
-    estimated: total.estimated,
-    leaves: leaves.length,
-  });
-  const results: LeafResult[] = [];
-  runner.runAll(leaves, (result) => {
-    reportLeaf(result, { path, seed: seed.seed, context });
-    results.push(result);
-  });
-  if (options.junit !== undefined) {
-    writeAtomically(context.path(options.junit), junitXml(suite.plan.spec, results));
+  const counts = noPlan ? {} : { planned: instances, estimated };
+  output.record({ type: 'plan', spec: plan.spec, seed: seed.seed, ...counts });
+  if (noPlan) return;
+  for (const { code, message, place } of plan.diagnostics) {
+    output.record({ type: 'diagnostic', code, test: null, message: `${message} (${place})` });
   }
-  for (const { code, test, message } of diagnose(results)) {
-    output.say(`! ${code} ${test}: ${message}`);
-    output.record({ type: 'diagnostic', code, test, message });
-  }
-  return summarise(results, context);
 }
 
-/** The leaves that are wanted; none at all is an error, never a pass (FB-74). */
-function select(suite: Suite, runner: SuiteRunner, options: OptionsOf<'test'>): readonly Leaf[] {
-  const { test, leaf, shard } = options;
-  const tests = suite.plan.tests.filter(({ name }) => test === undefined || name === test);
-  if (tests.length === 0) {
-    const names = suite.plan.tests.map(({ name }) => name).join(', ');
+/** Reports of shards, as one; of the spec as it stands, else `input/shards`. */
+function merged(
+  suite: PlannedSuite,
+  files: readonly string[],
+  { path, context }: { readonly path: string; readonly context: Context },
+): SuiteReport {
+  const report = mergeReports(
+    files.map((file) => {
+      return { place: file, report: decodeReport(readInput(context.path(file), file), file) };
+    }),
+  );
+  if (report.digest !== suite.image.digest) {
     throw new SimError({
-      code: 'verdict/no-tests',
-      message: test === undefined ? 'the spec has no tests' : `no test is called "${test}"`,
-      place: suite.plan.spec,
-      remedy: names === '' ? 'declare one with test()' : `there are ${names}`,
+      code: 'input/shards',
+      message: `the reports are of another ${basename(path)} than the one that stands here`,
+      place: files[0] ?? '',
+      remedy: 'merge beside the spec that the shards ran',
     });
   }
-  const all = tests.flatMap((each) => runner.leaves(each));
+  for (const each of report.leaves) sayLeaf(each, { path, seed: report.seed, context });
+  return report;
+}
+
+/** The tests that are wanted; none at all is an error, never a pass (FB-74). */
+function selectTests(
+  { plan }: PlannedSuite,
+  wanted: string | undefined,
+  { output }: Context,
+): readonly PlannedTest[] {
+  const tests = plan.tests.filter(({ name }) => wanted === undefined || name === wanted);
+  if (tests.length > 0) return tests;
+  const message = wanted === undefined ? 'the spec has no tests' : `no test is called "${wanted}"`;
+  if (wanted === undefined) {
+    output.record({ type: 'diagnostic', code: 'NO_TESTS_DISCOVERED', test: null, message });
+  }
+  const names = plan.tests.map(({ name }) => name).join(', ');
+  throw new SimError({
+    code: 'verdict/no-tests',
+    message,
+    place: plan.spec,
+    remedy: names === '' ? 'declare one with test()' : `there are ${names}`,
+  });
+}
+
+function selectLeaves(
+  { plan }: PlannedSuite,
+  all: readonly Leaf[],
+  leaf: number | undefined,
+): readonly Leaf[] {
   const wanted = leaf === undefined ? all : all.filter(({ index }) => index === leaf);
-  if (wanted.length === 0) {
-    throw new SimError({
-      code: 'verdict/no-leaf',
-      message: `there is no leaf ${leaf ?? 0}: the last is ${all.length - 1}`,
-      place: suite.plan.spec,
-      remedy: 'see the leaves with sim plan',
-    });
-  }
-  if (shard === undefined) return wanted;
-  const [part, parts] = readShard(shard);
-  return wanted.filter((_, index) => index % parts === part - 1);
+  if (wanted.length > 0) return wanted;
+  const last = all.reduce((most, { index }) => Math.max(most, index), 0);
+  throw new SimError({
+    code: 'verdict/no-leaf',
+    message: `there is no leaf ${leaf ?? 0}: the last is ${last}`,
+    place: plan.spec,
+    remedy: 'see the leaves with sim plan',
+  });
 }
 
-function readShard(text: string): readonly [number, number] {
+/** The places of a shard's leaves: every n-th, so that all shards have some of each test. */
+function selectShard(all: readonly Leaf[], text: string | undefined): readonly number[] {
+  const places = all.map((_, place) => place);
+  if (text === undefined) return places;
   const match = /^(\d{1,6})\/(\d{1,6})$/.exec(text);
   const [part, parts] = [Number(match?.[1]), Number(match?.[2])];
-  if (match !== null && part >= 1 && part <= parts) return [part, parts];
+  if (match !== null && part >= 1 && part <= parts) {
+    return places.filter((place) => place % parts === part - 1);
+  }
   throw new SimError({
     code: 'usage/shard',
     message: `--shard ${text} is no part of a whole`,
@@ -91,52 +191,15 @@ function readShard(text: string): readonly [number, number] {
   });
 }
 
-function reportLeaf(
-  result: LeafResult,
-  options: { readonly path: string; readonly seed: number; readonly context: Context },
-): void {
-  const { leaf, outcome, detail, record, images, sources } = result;
-  const { path, seed, context } = options;
-  const { output } = context;
-  const { colors } = output;
-  const marks = {
-    pass: colors.green('✓'),
-    fail: colors.red('✗'),
-    error: colors.red('✗'),
-    inconclusive: colors.yellow('?'),
-    halted: colors.dim('-'),
-    filtered: colors.dim('-'),
-  };
-  output.say(`${marks[outcome]} ${leafTitle(leaf)}${outcome === 'pass' ? '' : `  ${outcome}`}`);
-  const bad = outcome === 'fail' || outcome === 'error' || outcome === 'inconclusive';
-  let bundle: string | null = null;
-  if (bad) {
-    const bytes = bundleOfRun({ record, images, sources, lineage: null, thin: false });
-    bundle = writeBundle(bytes, { name: leaf.test.name, seed, out: undefined, context });
-    for (const line of detail === '' ? [] : detail.split('\n')) output.say(`    ${line}`);
-    output.say(
-      `    sim test ${path} --test '${leaf.test.name}' --leaf ${leaf.index} --seed ${seed}`,
-    );
-    output.say(`    sim replay ${bundle}`);
+function checkUsage({ merge, shard, leaf, test, jobs = 1 }: OptionsOf<'test'>): void {
+  if (jobs < 1 || jobs > JOBS_MAX) {
+    const message = `--jobs is ${jobs}, expected 1 to ${JOBS_MAX}`;
+    throw new SimError({ code: 'usage/jobs', message });
   }
-  output.record({
-    type: 'leaf',
-    test: leaf.test.name,
-    leaf: leaf.index,
-    title: leafTitle(leaf),
-    outcome,
-    detail,
-    virtual_ns: record.outcome.endNs,
-    bundle,
+  if (merge.length === 0 || (shard ?? leaf ?? test) === undefined) return;
+  throw new SimError({
+    code: 'usage/merge',
+    message: '--merge runs nothing: it does not go with --test, --leaf or --shard',
+    remedy: 'leave them out; the reports say what was run',
   });
-}
-
-function summarise(results: readonly LeafResult[], { output }: Context): number {
-  const counts = new Map<string, number>();
-  for (const { outcome } of results) counts.set(outcome, (counts.get(outcome) ?? 0) + 1);
-  const shown = [...counts].map(([outcome, count]) => `${count} ${outcome}`).join(', ');
-  output.say('');
-  output.say(`${results.length} leaves: ${shown}`);
-  output.record({ type: 'summary', leaves: results.length, ...Object.fromEntries(counts) });
-  return results.every(({ outcome }) => /^(pass|halted|filtered)$/.test(outcome)) ? 0 : 1;
 }

@@ -1,23 +1,21 @@
 import { create } from 'xmlbuilder2';
-import { leafTitle } from './leaf.ts';
-import type { LeafResult } from './run-suite.ts';
+import type { LeafReport } from './leaf-report.ts';
 
-/** Results as JUnit XML, the form that CI systems read; times are virtual seconds. */
-export function junitXml(spec: string, results: readonly LeafResult[]): Uint8Array {
+/** Leaves as JUnit XML, the form that CI systems read; times are virtual seconds. */
+export function junitXml(spec: string, leaves: readonly LeafReport[]): Uint8Array {
   const count = (wanted: readonly string[]): number => {
-    return results.filter(({ outcome }) => wanted.includes(outcome)).length;
+    return leaves.filter(({ outcome }) => wanted.includes(outcome)).length;
   };
   const root = create({ version: '1.0', encoding: 'UTF-8' }).ele('testsuite', {
     name: spec,
-    tests: results.length,
+    tests: leaves.length,
     failures: count(['fail', 'inconclusive']),
     errors: count(['error']),
     skipped: count(['halted', 'filtered']),
   });
-  for (const { leaf, outcome, detail, record } of results) {
-    const seconds = (record.outcome.endNs / 1e9).toFixed(9);
-    const entry = { name: leafTitle(leaf), classname: spec, time: seconds };
-    const item = root.ele('testcase', entry);
+  for (const { title, outcome, detail, virtualNs } of leaves) {
+    const seconds = (virtualNs / 1e9).toFixed(9);
+    const item = root.ele('testcase', { name: title, classname: spec, time: seconds });
     if (outcome === 'error') item.ele('error', { message: detail });
     else if (outcome === 'halted' || outcome === 'filtered')
       item.ele('skipped', { message: outcome });

@@ -57,10 +57,11 @@ export function leafScenario(suite: Suite, body: LeafBody): CompiledScenario {
     limits: { virtual_time: body.timeout ?? DEFAULT_TIMEOUT },
   };
   const source = { file: `${suite.model.file} (${body.name})`, locate: () => null };
-  const result = compileScenario(text as never, source, filesOf(suite));
+  const read = new Map<string, Uint8Array>();
+  const result = compileScenario(text as never, source, filesOf(suite, read));
   if (!result.ok) throw new ErrorList(result.errors);
   const { def, images } = result.scenario;
-  return { def: withSeed(def, suite), images, sources: specSources(suite) };
+  return { def: withSeed(def, suite), images, sources: specSources(suite, read, images) };
 }
 
 /** The events of an assumption's rules; what only a plan reads is left out. */
@@ -81,17 +82,30 @@ function withSeed(def: ScenarioDef, { plan }: Suite): ScenarioDef {
   return { ...def, seed: plan.seed };
 }
 
-function filesOf({ files, image }: Suite): ScenarioFiles {
+/** The suite's files; what is read of them is kept in `read`. */
+function filesOf({ files, image }: Suite, read: Map<string, Uint8Array>): ScenarioFiles {
   return {
-    read: (path) => (path === SPEC_GUEST ? image.bytes : files.read(path)),
+    read: (path) => {
+      if (path === SPEC_GUEST) return image.bytes;
+      const bytes = files.read(path);
+      read.set(path, bytes);
+      return bytes;
+    },
     builtinGuest: (name) => files.builtinGuest(name),
   };
 }
 
-/** Every file of the spec, for the bundle's `spec/` (FB-60). */
-function specSources({ model }: Suite): CompiledScenario['sources'] {
+/** Every file of the spec, for the bundle's `spec/` (FB-60): images are in the bundle by content. */
+function specSources(
+  { model }: Suite,
+  read: ReadonlyMap<string, Uint8Array>,
+  images: ReadonlyMap<string, Uint8Array>,
+): CompiledScenario['sources'] {
   const encoder = new TextEncoder();
-  return [...model.files].map(([name, text]) => ({ name, bytes: encoder.encode(text) }));
+  const own = [...model.files].map(([name, text]) => ({ name, bytes: encoder.encode(text) }));
+  const guests = new Set(images.values());
+  const data = [...read].filter(([, bytes]) => !guests.has(bytes));
+  return [...own, ...data.map(([name, bytes]) => ({ name, bytes }))];
 }
 
 function defined(row: Row): Row {

@@ -1,25 +1,36 @@
-import { MODEL_EXIT, openSpecs, type SourceFile } from '../../scenarios/index.ts';
+import { DISK_CHANCES, LINK_CHANCES, MODEL_EXIT, type SourceFile } from '../../scenarios/index.ts';
 import type { PlannedTest } from '../../sim/index.ts';
 import type { WasmEngine } from '../../wasm/index.ts';
+import { bundleOfRun } from '../bundle-write.ts';
 import { runToEnd, type ConsolePiece, type RunRecord } from '../record.ts';
 import { choiceAxes, enumerateLeaves, type Leaf, type LeafAxis } from './leaf.ts';
+import {
+  isRed,
+  leafPlanJson,
+  reportOf,
+  type LeafOutcome,
+  type LeafReport,
+  type LeafRun,
+} from './leaf-report.ts';
 import { leafScenario, ruleName, type LeafBody } from './leaf-scenario.ts';
 import { LeafSource, TEST_NODE, type PinnedRule } from './leaf-source.ts';
-import { reloadSuite, type Suite } from './suite.ts';
+import type { Suite } from './suite.ts';
 
-/** What became of a leaf (FB-52, FB-70). */
-export type LeafOutcome = 'pass' | 'fail' | 'inconclusive' | 'halted' | 'filtered' | 'error';
-
+/** A leaf with its whole run. */
 export interface LeafResult {
-  readonly leaf: Leaf;
-  readonly outcome: LeafOutcome;
-  /** Why it is not a pass, in a line. */
-  readonly detail: string;
-  /** How many assertions its bodies made. */
-  readonly assertions: number;
+  readonly report: LeafReport;
   readonly record: RunRecord;
   readonly images: ReadonlyMap<string, Uint8Array>;
   readonly sources: readonly SourceFile[];
+}
+
+export interface SuiteRunnerOptions {
+  /** Loads the suite's code: again where something was left half done. */
+  readonly load: () => Suite;
+  readonly makeEngine: () => WasmEngine;
+  readonly seed: number;
+  /** False for `--no-plan`: axes come from the recording pass alone, and bundles hold no plan. */
+  readonly plans: boolean;
 }
 
 /** So many leaves share one watch over bodies that never end. */
@@ -27,67 +38,65 @@ const WATCHED_LEAVES = 16;
 
 /** Runs a suite's leaves, one after another. */
 export class SuiteRunner {
+  private readonly options: SuiteRunnerOptions;
   private suite: Suite;
   private engine: WasmEngine;
-  private readonly makeEngine: () => WasmEngine;
-  private readonly seed: number;
   private shares = true;
-  private readonly chances: { readonly link: readonly string[]; readonly disk: readonly string[] };
   private readonly compiled = new Map<string, ReturnType<typeof leafScenario>>();
+  private readonly specTests: ReadonlyMap<string, Suite['model']['tests'][number]>;
 
-  private constructor(
-    suite: Suite,
-    makeEngine: () => WasmEngine,
-    seed: number,
-    chances: SuiteRunner['chances'],
-  ) {
-    this.suite = suite;
-    this.makeEngine = makeEngine;
-    this.engine = makeEngine();
-    this.seed = seed;
-    this.chances = chances;
+  constructor(options: SuiteRunnerOptions) {
+    this.options = options;
+    this.suite = options.load();
+    this.engine = options.makeEngine();
+    this.specTests = new Map(this.suite.model.tests.map((test) => [test.name, test]));
   }
 
-  static async open(
-    suite: Suite,
-    makeEngine: () => WasmEngine,
-    seed: number,
-  ): Promise<SuiteRunner> {
-    const { LINK_CHANCES, DISK_CHANCES } = await openSpecs();
-    return new SuiteRunner(suite, makeEngine, seed, { link: LINK_CHANCES, disk: DISK_CHANCES });
+  /** The leaves of tests, in their order. */
+  discover(tests: readonly PlannedTest[]): readonly Leaf[] {
+    return this.watched(tests, (test) => this.leaves(test)).flat();
   }
 
   /** Runs leaves in their order; `take` is told of each. */
-  runAll(leaves: readonly Leaf[], take: (result: LeafResult) => void): void {
+  runAll(leaves: readonly Leaf[], take: (run: LeafRun) => void): void {
     for (let from = 0; from < leaves.length; from += WATCHED_LEAVES) {
-      this.runWatched(leaves.slice(from, from + WATCHED_LEAVES)).forEach(take);
+      const some = leaves.slice(from, from + WATCHED_LEAVES);
+      this.watched(some, (leaf) => this.packed(leaf)).forEach(take);
     }
   }
 
   /**
-   * Several leaves under one watch. Where its time is up, one of them either spins or takes long: all that
+   * Several steps under one watch. Where its time is up, one of them either spins or takes long: all that
    * it had in hand is made anew, and it runs again with a watch for each step, which tells the two apart.
    */
-  private runWatched(leaves: readonly Leaf[]): readonly LeafResult[] {
-    const results: LeafResult[] = [];
+  private watched<T, R>(items: readonly T[], work: (item: T) => R): readonly R[] {
+    const results: R[] = [];
     if (this.shares) {
       this.shares = this.suite.models.watch.share(() => {
-        for (const leaf of leaves) results.push(this.run(leaf));
+        for (const item of items) results.push(work(item));
       });
       if (!this.shares) {
-        this.suite = reloadSuite(this.suite);
-        this.engine = this.makeEngine();
+        this.suite = this.options.load();
+        this.engine = this.options.makeEngine();
         this.compiled.clear();
       }
     }
-    for (const leaf of leaves.slice(results.length)) results.push(this.run(leaf));
+    for (const item of items.slice(results.length)) results.push(work(item));
     return results;
   }
 
+  private packed(leaf: Leaf): LeafRun {
+    const { report, record, images, sources } = this.run(leaf);
+    if (!isRed(report)) return { report, bundle: null };
+    const plan = this.options.plans ? leafPlanJson(this.suite.plan, leaf) : null;
+    const bundle = bundleOfRun({ record, images, sources, lineage: null, thin: false, plan });
+    return { report, bundle };
+  }
+
   /** The leaves of a test: the plan's axes, and those that one recording pass finds (FB-38). */
-  leaves(test: PlannedTest): readonly Leaf[] {
+  private leaves(test: PlannedTest): readonly Leaf[] {
     const bodyAxes = test.compositions
-      .filter(({ kind }) => kind === 'choose' || kind === 'parallel')
+      .filter(({ kind }) => this.options.plans && (kind === 'choose' || kind === 'parallel'))
       .flatMap(({ axes }) => axes);
     const cells: readonly (string | null)[] = test.matrixCells.length === 0 ? [null] : test.faults;
     const known = this.record(test, cells[0] ?? null);
@@ -122,7 +131,8 @@ export class SuiteRunner {
     const detail = why ?? detailOf(record);
     const assertions = tally.assertions - before;
     const judged = judge(record, leaf.test.expect, detail);
-    return { leaf, ...judged, assertions, record, images, sources };
+    const report = reportOf(leaf, record, { ...judged, assertions });
+    return { report, record, images, sources };
   }
 
   /** The body's node comes after those of the services. */
@@ -149,7 +159,8 @@ export class SuiteRunner {
       this.compiled.set(key, compiled);
     }
     const { def, images, sources } = compiled;
-    const { engine, seed } = this;
+    const { engine } = this;
+    const { seed } = this.options;
     const { models } = this.suite;
     const record = runToEnd({
       scenario: { ...def, seed },
@@ -163,7 +174,7 @@ export class SuiteRunner {
   }
 
   private bodyOf(test: PlannedTest, faults: readonly string[]): LeafBody {
-    const spec = this.suite.model.tests.find(({ name }) => name === test.name);
+    const spec = this.specTests.get(test.name);
     const scenario = spec?.scenario ?? test.name;
     const kind = test.kind === 'def' ? 'def' : test.kind === 'test_builtin' ? 'test' : 'scenario';
     const key = `${kind}:${kind === 'scenario' ? scenario : test.name}`;
@@ -174,7 +185,7 @@ export class SuiteRunner {
     const cell = pins.find(({ axis }) => axis.kind === 'cell');
     if (cell === undefined) return test.faults;
     const index = test.matrixCells.indexOf(cell.axis.name);
-    const spec = this.suite.model.tests.find(({ name }) => name === test.name);
+    const spec = this.specTests.get(test.name);
     return [spec?.cells[index]?.fault ?? ''];
   }
 
@@ -219,9 +230,9 @@ export class SuiteRunner {
     const kebab = (key: string): string => key.replaceAll('_', '-');
     const isChance = (key: string): boolean => event[key] !== undefined;
     if (isChance('chance')) return (stream) => stream === `plan/${name}/chance`;
-    const disk = this.chances.disk.filter(isChance).map((key) => `/disk/${kebab(key)}/${name}`);
+    const disk = DISK_CHANCES.filter(isChance).map((key) => `/disk/${kebab(key)}/${name}`);
     if (event['do'] === 'disk') return (stream) => disk.some((end) => stream.endsWith(end));
-    const link = this.chances.link.filter(isChance).map(kebab);
+    const link = LINK_CHANCES.filter(isChance).map(kebab);
     const nodes = event['nodes'] as readonly string[] | undefined;
     return (stream) => {
       const [first, from = '', to = '', what = ''] = stream.split('/');

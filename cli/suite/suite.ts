@@ -5,52 +5,56 @@ import {
   openSpecs,
   type Declared,
   type ModelProgram,
+  type ScenarioFiles,
   type SpecModel,
 } from '../../scenarios/index.ts';
 import type { PlanTree } from '../../sim/index.ts';
 import type { Context } from '../context.ts';
 import { readSpec } from '../plan/read-spec.ts';
 
-/** A spec that is loaded to be run. */
-export interface Suite {
+/** A spec that is read and planned, as plain data: what a worker needs to run its leaves. */
+export interface PlannedSuite {
   readonly model: SpecModel;
   readonly plan: PlanTree;
   readonly image: { readonly bytes: Uint8Array; readonly digest: string };
+  /** Where the spec's guests and files are. */
+  readonly folder: string;
+}
+
+/** A spec that is loaded to be run. */
+export interface Suite extends Omit<PlannedSuite, 'folder'> {
   readonly declared: readonly Declared[];
   readonly models: ModelEngine;
   /** The spec's code in its realm. */
   readonly program: ModelProgram;
   /** Where the spec's guests and files are read. */
-  readonly files: LocalFiles;
+  readonly files: ScenarioFiles;
 }
 
-/**
- * Plans the spec of that path, checks its types unless told not to, then loads its code into a realm
- * (FB-14).
- */
-export async function openSuite(
+/** Plans the spec of that path, and checks its types unless told not to; nothing of it runs (FB-14). */
+export async function planSuite(
   path: string,
   { types, seed }: { readonly types: boolean; readonly seed: number | null },
   context: Pick<Context, 'path'>,
-): Promise<Suite> {
+): Promise<PlannedSuite> {
   const { checkTypes, makePlan, modelImage } = await openSpecs();
   const model = await readSpec(path, context);
   const folder = dirname(context.path(path));
   if (types) checkTypes(model, folder);
-  const plan = makePlan(model, seed);
-  const image = modelImage(model);
+  return { model, plan: makePlan(model, seed), image: modelImage(model), folder };
+}
+
+/** Loads a suite's code into a realm of its own. */
+export function loadSuite({ model, plan, image, folder }: PlannedSuite): Suite {
   return loadCode({ model, plan, image, files: new LocalFiles(folder) });
 }
 
-/** The same suite with a realm of its own. */
-export function reloadSuite({ model, plan, image, files }: Suite): Suite {
-  return loadCode({ model, plan, image, files });
-}
-
-function loadCode(suite: Omit<Suite, 'declared' | 'models' | 'program'>): Suite {
+/** The same with files from elsewhere. */
+export function loadCode(suite: Omit<Suite, 'declared' | 'models' | 'program'>): Suite {
+  const { model, plan, image, files } = suite;
   const models = new ModelEngine();
-  const program = models.load(suite.image.digest, suite.image.bytes);
-  return { ...suite, declared: models.declarations(program), models, program };
+  const program = models.load(image.digest, image.bytes);
+  return { model, plan, image, files, declared: models.declarations(program), models, program };
 }
 
 /** What was declared under that kind and name. */

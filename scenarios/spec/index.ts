@@ -9,4 +9,3 @@ export { SPEC_MODULE } from './spec-module.ts';
 export type { SpecAssumption, SpecModel, SpecService, SpecTest } from './spec-model.ts';
 export { modelImage, type ModelImage } from '../model/model-image.ts';
 export { ruleAxes } from './make-plan.ts';
-export { DISK_CHANCES, LINK_CHANCES } from './read-rules.ts';

@@ -1,22 +1,8 @@
 import type { WordReader } from './read-words.ts';
+import { DISK_CHANCES, LINK_CHANCES } from './rule-chances.ts';
 import { showStatic, type Static } from './static-value.ts';
 import type { SpecRule } from './spec-model.ts';
 
-/** Keys of an event of which a share below one draws a decision at each occurrence. */
-export const LINK_CHANCES = ['loss', 'duplicate', 'reorder', 'corrupt', 'corrupt_undetected'];
-export const DISK_CHANCES = [
-  'read_error',
-  'write_error',
-  'sync_error',
-  'lying_flush',
-  'lost_write',
-  'torn_write',
-  'misdirected_write',
-  'misdirected_read',
-  'bit_rot',
-  'latent_error',
-  'stall',
-];
 const CHANCES = ['chance', ...LINK_CHANCES, ...DISK_CHANCES];
 
 /** A rule tries at most so many occurrences both ways: 2^16 leaves. */

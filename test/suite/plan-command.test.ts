@@ -84,6 +84,16 @@ describe('sim plan', () => {
     expect(over.stderr).toBe('cost gate: plan has 3 instances; --max-instances=2 exceeded\n');
   });
 
+  it('FB-72 has the exceeded cost among the diagnostics of its document', async () => {
+    const cost = ['plan', 'a.sim.ts', '--check-cost', '--format', 'json', '--max-instances'];
+    const codes = async (most: string): Promise<unknown> => {
+      const { stdout } = await folder.sim([...cost, most]);
+      const { diagnostics } = JSON.parse(stdout) as { diagnostics: { code: string }[] };
+      return diagnostics.map(({ code }) => code);
+    };
+    expect([await codes('3'), await codes('2')]).toEqual([[], ['PLAN_COST_EXCEEDED']]);
+  });
+
   it('FB-29 refuses a gate that would always pass', async () => {
     const { exitCode, stdout } = await folder.sim(['plan', 'a.sim.ts', '--check-cost']);
     expect([exitCode, stdout]).toEqual([64, '']);

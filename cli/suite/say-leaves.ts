@@ -1,0 +1,51 @@
+import type { Context } from '../context.ts';
+import { shellQuote } from '../host.ts';
+import { isRed, type LeafReport } from './leaf-report.ts';
+import type { PlacedReport } from './suite-report.ts';
+
+/** A leaf's line; of one that did not pass also why, and the commands that repeat it (FB-59). */
+export function sayLeaf(
+  report: PlacedReport,
+  options: { readonly path: string; readonly seed: number; readonly context: Context },
+): void {
+  const { test, leaf, title, outcome, detail, virtualNs, bundle } = report;
+  const { path, seed, context } = options;
+  const { output } = context;
+  const { colors } = output;
+  const marks = {
+    pass: colors.green('✓'),
+    fail: colors.red('✗'),
+    error: colors.red('✗'),
+    inconclusive: colors.yellow('?'),
+    halted: colors.dim('-'),
+    filtered: colors.dim('-'),
+  };
+  output.say(`${marks[outcome]} ${title}${outcome === 'pass' ? '' : `  ${outcome}`}`);
+  if (isRed(report)) {
+    for (const line of detail === '' ? [] : detail.split('\n')) output.say(`    ${line}`);
+    const name = shellQuote(test);
+    output.say(`    sim test ${shellQuote(path)} --test ${name} --leaf ${leaf} --seed ${seed}`);
+    if (bundle !== null) output.say(`    sim replay ${shellQuote(bundle)}`);
+  }
+  output.record({
+    type: 'leaf',
+    test,
+    leaf,
+    title,
+    outcome,
+    detail,
+    virtual_ns: virtualNs,
+    bundle,
+  });
+}
+
+/** How many leaves ended how; the exit code of the suite. */
+export function saySummary(leaves: readonly LeafReport[], { output }: Context): number {
+  const counts = new Map<string, number>();
+  for (const { outcome } of leaves) counts.set(outcome, (counts.get(outcome) ?? 0) + 1);
+  const shown = [...counts].map(([outcome, count]) => `${count} ${outcome}`).join(', ');
+  output.say('');
+  output.say(`${leaves.length} leaves: ${shown}`);
+  output.record({ type: 'summary', leaves: leaves.length, ...Object.fromEntries(counts) });
+  return leaves.some(isRed) ? 1 : 0;
+}
