@@ -1,11 +1,10 @@
 import { existsSync } from 'node:fs';
-import { basename, dirname } from 'node:path';
+import { basename, dirname, resolve } from 'node:path';
 import {
   builtinScenarioNames,
   builtinScenarioText,
   didYouMean,
   loadScenarioBytes,
-  LocalFiles,
   readInput,
   type CompiledScenario,
   type CompileResult,
@@ -21,6 +20,7 @@ import {
 import { openBundle } from './bundle.ts';
 import type { Context } from './context.ts';
 import { ErrorList } from './errors.ts';
+import { CommandFiles } from './scenario-files.ts';
 import { Store } from './store.ts';
 
 /** What `sim run` runs when nobody says what. */
@@ -36,7 +36,7 @@ export function findScenario(text: string | undefined, context: Context): Compil
   const path = context.path(name);
   if (existsSync(path)) return readScenario(path, name, context);
   const builtin = builtinScenarioText(name);
-  if (builtin !== null) return compileText(Buffer.from(builtin), `${name}.toml`, context.host.cwd);
+  if (builtin !== null) return compileText(Buffer.from(builtin), `${name}.toml`, context);
   const names = builtinScenarioNames();
   throw new SimError({
     code: 'scenario/missing',
@@ -58,17 +58,18 @@ function readScenario(path: string, shown: string, context: Context): CompiledSc
     const def = decodeScenario(bytes);
     return { def, images: imagesFromStore(def, context.store), sources: [] };
   }
-  return compileText(bytes, basename(path), dirname(path), shown);
+  return compileText(bytes, path, context, shown);
 }
 
 function compileText(
   bytes: Uint8Array,
-  name: string,
-  folder: string,
-  shown = name,
+  path: string,
+  { host }: Context,
+  shown = path,
 ): CompiledScenario {
-  const compiled = unwrap(loadScenarioBytes(bytes, shown, new LocalFiles(folder)));
-  return { ...compiled, sources: [{ name, bytes }, ...compiled.sources] };
+  const files = new CommandFiles(resolve(host.cwd, dirname(path)), host);
+  const compiled = unwrap(loadScenarioBytes(bytes, shown, files));
+  return { ...compiled, sources: [{ name: basename(path), bytes }, ...compiled.sources] };
 }
 
 function unwrap(result: CompileResult): CompiledScenario {

@@ -6,10 +6,14 @@ import {
   type MachineGuestDef,
   type ScenarioDef,
 } from '../sim/index.ts';
+import type { MachineImageParts } from './compile.ts';
 import type { CompileContext } from './compile-context.ts';
 import type { MachineFields } from './schema-machine.ts';
 import type { ScenarioFields } from './schema.ts';
 import type { KeyPath } from './toml.ts';
+
+/** What a machine has unless it says otherwise. */
+const MEMORY_MIB = 128;
 
 /** A machine with its parts read; one that cannot be read is an issue and still declared. */
 export function compileMachine(
@@ -17,26 +21,66 @@ export function compileMachine(
   fields: MachineFields,
   context: CompileContext,
 ): MachineGuestDef {
-  const { kernel, initrd, type, cpus, shift, disks } = fields;
-  const part = (key: 'kernel' | 'initrd', path: string): string => {
-    return context.addImage(readPart(path, ['guest', label, 'machine', key], context));
-  };
+  const { type, cpus, shift, disks } = fields;
+  const path = ['guest', label, 'machine'];
+  const parts = partsOf(fields, path, context);
+  const own = disks.map((disk, place) => compileDisk(disk, [...path, 'disks', place], context));
+  const first = parts.disk === null ? [] : [diskOf(parts.disk)];
+  const words = [parts.commandLine, fields.command_line].filter((text) => text !== '');
   return {
     kind: 'vm',
-    image: part('kernel', kernel),
+    image: context.addImage(parts.kernel),
     label,
     machine: {
       type,
       cpus,
-      memoryMib: fields.memory_mib,
+      memoryMib: fields.memory_mib ?? parts.memoryMib,
       shift,
-      initrd: initrd === undefined ? null : part('initrd', initrd),
-      commandLine: fields.command_line,
-      disks: disks.map((disk, place) => {
-        return compileDisk(disk, ['guest', label, 'machine', 'disks', place], context);
-      }),
+      initrd: parts.initrd === null ? null : context.addImage(parts.initrd),
+      commandLine: words.join(' '),
+      disks: [...first, ...own],
     },
   };
+}
+
+type Parts = Omit<MachineImageParts, 'initrd'> & { readonly initrd: Uint8Array | null };
+
+const NO_BYTES = new Uint8Array(0);
+const NO_PARTS: Parts = {
+  kernel: NO_BYTES,
+  initrd: null,
+  disk: null,
+  commandLine: '',
+  memoryMib: MEMORY_MIB,
+};
+
+/** What the machine boots: an image that is described, or files. */
+function partsOf(fields: MachineFields, path: KeyPath, context: CompileContext): Parts {
+  const { vm, kernel, initrd } = fields;
+  if ((vm === undefined) === (kernel === undefined)) {
+    const why = 'a machine has either "vm" (a vm.toml, or a built-in name) or "kernel" (a file)';
+    context.fail('machine', path, why);
+    return NO_PARTS;
+  }
+  if (kernel !== undefined) {
+    const bytes = readPart(kernel, [...path, 'kernel'], context);
+    if (initrd === undefined) return { ...NO_PARTS, kernel: bytes };
+    return { ...NO_PARTS, kernel: bytes, initrd: readPart(initrd, [...path, 'initrd'], context) };
+  }
+  if (initrd !== undefined) {
+    context.fail('machine', [...path, 'initrd'], 'the image of "vm" has an initial file system');
+  }
+  return imageOf(vm ?? '', [...path, 'vm'], context);
+}
+
+function imageOf(name: string, path: KeyPath, context: CompileContext): Parts {
+  const { files } = context;
+  if (files.machineImage === undefined) {
+    const remedy = 'make it with `sim vm image --out DIR`, and name its "kernel" and "initrd"';
+    context.fail('machine', path, 'nothing here makes images of machines', remedy);
+    return NO_PARTS;
+  }
+  return attempt(path, context, () => files.machineImage?.(name)) ?? NO_PARTS;
 }
 
 /** Finds what is wrong with machines as guests, each issue at the table that said it (CR-108). */
@@ -74,7 +118,10 @@ function compileDisk(
     context.fail('machine', path, 'a disk has either "size" or "image" (a file)');
   }
   if (image === undefined) return { bytes: size ?? PAGE_BYTES, extents: [] };
-  const bytes = readPart(image, [...path, 'image'], context);
+  return diskOf(readPart(image, [...path, 'image'], context));
+}
+
+function diskOf(bytes: Uint8Array): MachineDiskDef {
   return { bytes: Math.max(bytes.length, PAGE_BYTES), extents: extentsOf(bytes) };
 }
 
@@ -94,11 +141,21 @@ function extentsOf(image: Uint8Array): readonly MachineExtentDef[] {
 }
 
 function readPart(path: string, place: KeyPath, context: CompileContext): Uint8Array {
+  return attempt(place, context, () => context.files.read(path)) ?? NO_BYTES;
+}
+
+function attempt<T>(place: KeyPath, context: CompileContext, work: () => T): T | null {
   try {
-    return context.files.read(path);
+    return work();
   } catch (error) {
     if (!(error instanceof SimError)) throw error;
-    context.issues.push({ code: error.code, path: place, message: error.message });
-    return new Uint8Array(0);
+    const { code, message, remedy } = error;
+    context.issues.push({
+      code,
+      path: place,
+      message,
+      ...(remedy === undefined ? {} : { remedy }),
+    });
+    return null;
   }
 }

@@ -29,6 +29,18 @@ export interface ScenarioFiles {
   read(path: string): Uint8Array;
   /** The bytes of a guest that comes with the simulator. */
   builtinGuest(name: string): Uint8Array;
+  /** The image of a machine that a `vm.toml` or a built-in name describes; made if there is none. */
+  machineImage?(name: string): MachineImageParts;
+}
+
+/** What a machine's image consists of. */
+export interface MachineImageParts {
+  readonly kernel: Uint8Array;
+  readonly initrd: Uint8Array;
+  /** The first disk, or null. */
+  readonly disk: Uint8Array | null;
+  readonly commandLine: string;
+  readonly memoryMib: number;
 }
 
 /** A file that a scenario was made of, by a plain relative name. */

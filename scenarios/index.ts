@@ -6,6 +6,7 @@ export {
   compileScenario,
   type CompiledScenario,
   type CompileResult,
+  type MachineImageParts,
   type ScenarioFiles,
   type SourceFile,
 } from './compile.ts';

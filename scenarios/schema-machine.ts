@@ -16,12 +16,13 @@ const disk = table({ size: byteCount.optional(), image: text.optional() });
 
 /** A full machine: what it boots and what it is made of (CR-53). */
 export const machine = table({
-  kernel: text,
+  vm: text.optional(),
+  kernel: text.optional(),
   initrd: text.optional(),
   command_line: text.max(COMMAND_LINE_LENGTH_MAX).default(''),
   type: z.enum(MACHINE_TYPES).default('microvm'),
   cpus: z.int().min(1).max(MACHINE_CPUS_MAX).default(1),
-  memory_mib: z.int().min(MACHINE_MEMORY_MIB_MIN).max(MACHINE_MEMORY_MIB_MAX).default(128),
+  memory_mib: z.int().min(MACHINE_MEMORY_MIB_MIN).max(MACHINE_MEMORY_MIB_MAX).optional(),
   shift: z.int().min(0).max(MACHINE_SHIFT_MAX).default(0),
   disks: z.array(disk).max(MACHINE_DISKS_MAX).default([]),
 });

@@ -8,17 +8,24 @@ import { TestWorld, testOptions } from '../support/machine-fixture.ts';
 
 const MS = 1_000_000;
 
-const BOOT_NS = 1_700 * MS;
+const SHAPES = [
+  { name: 'a microvm', changes: {}, bootNs: 1_700 * MS },
+  {
+    name: 'a q35 with two CPUs',
+    changes: { machine: 'q35', cpus: 2, shift: 2 },
+    bootNs: 6_500 * MS,
+  },
+] as const;
 
-describe('a checkpoint of a microvm', () => {
+describe.each(SHAPES)('a checkpoint of $name', ({ changes, bootNs }) => {
   let options: MachineOptions;
   let world: TestWorld;
   const folder = mkdtempSync(join(tmpdir(), 'athanor-checkpoint-'));
 
   beforeAll(async () => {
-    options = await testOptions();
+    options = await testOptions(changes);
     world = new TestWorld(await Machine.start(options));
-    await world.run(BOOT_NS);
+    await world.run(bootNs);
   });
 
   afterAll(async () => {
@@ -28,7 +35,7 @@ describe('a checkpoint of a microvm', () => {
 
   it('goes on in a new process as the machine itself does, with I/O in flight', async () => {
     // The world answers each request at once with a completion that is still to come.
-    await world.runToRequest(BOOT_NS + 200 * MS);
+    await world.runToRequest(bootNs + 200 * MS);
     const before = await world.machine.hash();
     await world.machine.save(folder);
     expect(await world.machine.hash()).toEqual(before);

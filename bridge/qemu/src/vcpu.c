@@ -103,14 +103,17 @@ void sim_kick(void)
 /*
  * QEMU sizes a vCPU's TLB by how full it was in the last 100 ms of the host, and the TLB's size
  * decides when page table entries are read again: guests that clear accessed bits without a flush
- * would see the host's speed. Here each look at that clock takes a millisecond.
+ * would see the host's speed. Here each look at that clock takes a millisecond; but not the looks
+ * between two instructions, of which a restored machine has some more.
  */
 int64_t sim_tlb_clock(void)
 {
     if (!sim_active() || !current_cpu) {
         return get_clock_realtime();
     }
-    slice.tlb_looks++;
+    if (current_cpu->running) {
+        slice.tlb_looks++;
+    }
     return slice.tlb_looks * SCALE_MS;
 }
 
