@@ -1,5 +1,5 @@
 import { createHash, type Hash } from 'node:crypto';
-import { CONTROL } from '../../wasm/instrument/layout.ts';
+import { CONTROL, GROWS_IN_PLACE } from '../../wasm/instrument/layout.ts';
 import { instrument } from '../../wasm/instrument/index.ts';
 import { COMBINATIONS, EVERYTHING, compareRuns } from './differential.ts';
 import { encode } from './encode.ts';
@@ -80,6 +80,7 @@ function depthDigest(): string {
   let code = 0;
   const athanor = {
     preempt: () => undefined,
+    grow: () => GROWS_IN_PLACE,
     trap: (number: number) => {
       code = number;
     },

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { CONTROL } from '../../wasm/instrument/layout.ts';
+import { CONTROL, GROWS_IN_PLACE } from '../../wasm/instrument/layout.ts';
 import { instrument } from '../../wasm/instrument/index.ts';
 import { EVERYTHING } from './differential.ts';
 import { functionOf, memoryOf } from './plain-run.ts';
@@ -129,6 +129,7 @@ export function guestDigest(plain: Uint8Array, args: readonly string[]): string 
   }
   let granted = QUANTUM;
   const athanor = {
+    grow: () => GROWS_IN_PLACE,
     preempt: () => {
       const words = control();
       if (words[CONTROL.state] === 0) words[CONTROL.state] = 1;

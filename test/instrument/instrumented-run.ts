@@ -1,4 +1,4 @@
-import { CONTROL, type Layout } from '../../wasm/instrument/layout.ts';
+import { CONTROL, GROWS_IN_PLACE, PAGE_MARK, type Layout } from '../../wasm/instrument/layout.ts';
 import type { InstrumentOptions } from '../../wasm/instrument/options.ts';
 import { DirtyCheck } from './dirty-check.ts';
 import { captureImage, restoreImage } from './instance-image.ts';
@@ -19,7 +19,7 @@ import { describeTable, planCalls, type Trace } from './trace.ts';
 export interface Schedule {
   /** Fuel granted at first (0) and at each preemption (from 1). */
   fuelAt(ordinal: number): number;
-  /** Whether a preempted guest is suspended, or just given more fuel. */
+  /** Whether a preempted guest is suspended, or just given more fuel; and one that grows. */
   readonly suspendsAtPreempt: boolean;
   /** How many times a call of a blocking import stops before it answers. */
   blocksAt(ordinal: number): number;
@@ -86,6 +86,9 @@ class Runner {
   #blockOrdinal = 0;
   #blocksLeft = -1;
   #suspended = false;
+  /** How many pages a guest that is suspended wants; -1 for one that wants none. */
+  #growth = -1;
+  #sizeBefore = 0;
   #dirty: DirtyCheck | null = null;
   suspensionCount = 0;
   preemptionCount = 0;
@@ -157,6 +160,7 @@ class Runner {
     this.#checkDirty();
     this.#showStop();
     if (this.#schedule.movesAt(this.suspensionCount)) this.#move();
+    if (this.#growth >= 0) this.#enlarge();
     this.suspensionCount += 1;
     this.#suspended = true;
     this.#control()[CONTROL.state] = 2;
@@ -193,6 +197,7 @@ class Runner {
       trap: (code: number) => {
         this.trapCode = code;
       },
+      grow: (delta: number) => this.#asked(delta >>> 0),
     };
     return new WebAssembly.Instance(this.#subject.module, { env, athanor });
   }
@@ -242,6 +247,31 @@ class Runner {
       const may = suspend === 'anywhere' && !this.host.inReentry;
       if (may && this.#schedule.suspendsAtPreempt) control[CONTROL.state] = 1;
     }
+  }
+
+  /** The guest asks for memory, or goes on with what it was given. */
+  #asked(delta: number): number {
+    const control = this.#control();
+    if (control[CONTROL.state] === 2) {
+      this.#resumed(true);
+      return this.#sizeBefore;
+    }
+    const pages = this.guestMemory().length / 65536;
+    const { guestPagesMax } = this.#subject.layout.memory;
+    const stays = this.host.inReentry || !this.#schedule.suspendsAtPreempt;
+    if (stays || pages + delta > guestPagesMax) return GROWS_IN_PLACE;
+    this.#growth = delta;
+    control[CONTROL.state] = 1;
+    return 0;
+  }
+
+  #enlarge(): void {
+    const { layout, options } = this.#subject;
+    const memory = memoryOf(this.exports, layout.memory.exportName);
+    this.#sizeBefore = this.guestMemory().length / 65536;
+    memory.grow(this.#growth);
+    this.#growth = -1;
+    if (options.dirtyPages) this.#marks().fill(PAGE_MARK.untouched, this.#sizeBefore * 16);
   }
 
   #grant(ordinal: number): void {

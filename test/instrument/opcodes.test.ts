@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { CONTROL } from '../../wasm/instrument/layout.ts';
+import { CONTROL, GROWS_IN_PLACE } from '../../wasm/instrument/layout.ts';
 import { instrument } from '../../wasm/instrument/index.ts';
 import { F32_EDGES, F64_EDGES, I32_EDGES, I64_EDGES, littleEndian } from './constants.ts';
 import { randomVectorBytes } from './constants.ts';
@@ -74,7 +74,11 @@ function instrumentedSide(model: ReturnType<typeof opcodeModule>): Side {
       words[CONTROL.state] = words[CONTROL.state] === 0 ? 1 : 0;
     },
   };
-  const athanor = { preempt: () => undefined, trap: () => undefined };
+  const athanor = {
+    preempt: () => undefined,
+    trap: () => undefined,
+    grow: () => GROWS_IN_PLACE,
+  };
   const { exports } = new WebAssembly.Instance(new WebAssembly.Module(binary), { env, athanor });
   return {
     memory: () => new Uint8Array(buffer(), layout.guestBaseBytes),

@@ -1,5 +1,10 @@
 import { SimError } from '../../sim/index.ts';
-import { CONTROL, RESERVE_PAGES, type Layout } from '../../wasm/instrument/layout.ts';
+import {
+  CONTROL,
+  GROWS_IN_PLACE,
+  RESERVE_PAGES,
+  type Layout,
+} from '../../wasm/instrument/layout.ts';
 import { instrument } from '../../wasm/instrument/index.ts';
 import { EVERYTHING } from './differential.ts';
 import { functionOf, memoryOf } from './plain-run.ts';
@@ -176,6 +181,7 @@ export class ScriptRunner {
           this.#stop(loaded.instance, true);
         },
         trap: () => undefined,
+        grow: () => GROWS_IN_PLACE,
       },
     };
     for (const { module, name } of needed) {

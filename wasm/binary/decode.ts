@@ -206,6 +206,7 @@ export class BodyDecoder {
         this.body.producer[index] = this.producers[this.height - 2];
       }
     }
+    if (op === OP.memoryGrow) this.snapshot(index);
     for (let item = params.length - 1; item >= 0; item -= 1) this.pop(params[item], index);
     const results = OPCODE_RESULTS[op];
     if (results.length > 0) this.push(results[0], index);

@@ -25,8 +25,8 @@ import { convention, TypeSpace, type ModulePlan } from './module-plan.ts';
 import type { InstrumentOptions } from './options.ts';
 import { buildEntry, buildTableEntry } from './wrappers.ts';
 
-/** Our imports stand behind the module's: `athanor.preempt` and `athanor.trap`. */
-export const ADDED_IMPORTS = 2;
+/** Our imports stand behind the module's: `athanor.preempt`, `athanor.trap`, and `athanor.grow` if used. */
+const ADDED_IMPORTS = 2;
 
 export interface Preparation {
   readonly plan: ModulePlan;
@@ -45,6 +45,8 @@ export function buildPlan(
 ): Preparation {
   const { options, suspending, thunks } = parts;
   const hot = findHotFunctions(module, survey, options, suspending);
+  const asksToGrow = growthIsAsked(options) && survey.opcodeUses[OP.memoryGrow] > 0;
+  const addedImportCount = ADDED_IMPORTS + (asksToGrow ? 1 : 0);
   const helpers = neededHelpers({
     module,
     uses: survey.opcodeUses,
@@ -61,20 +63,20 @@ export function buildPlan(
   const entered = enteredFunctions(module, hot, { options, thunks });
   for (const index of entered) {
     const { type } = module.functions[index];
-    const target = index + ADDED_IMPORTS;
+    const target = index + addedImportCount;
     helpers.push({ name: `enter${index}`, type, build: (full) => buildEntry(full, type, target) });
   }
   const shared = open ? hotReferences(module, survey, hot, thunks) : [];
   for (const index of shared) {
     const { type } = module.functions[index];
-    const target = index + ADDED_IMPORTS;
+    const target = index + addedImportCount;
     helpers.push({
       name: `table${index}`,
       type: convention({ options }, type),
       build: (full) => buildTableEntry(full, type, target),
     });
   }
-  const firstHelper = module.functions.length + ADDED_IMPORTS;
+  const firstHelper = module.functions.length + addedImportCount;
   const segmentFlags = flagSegments(module, survey, stateSlices(options).flagsBytes);
   const empty = emptySegments(module, segmentFlags);
   const plan: ModulePlan = {
@@ -85,7 +87,8 @@ export function buildPlan(
     suspendingImports: suspending,
     preemptIndex: module.importedFunctionCount,
     trapIndex: module.importedFunctionCount + 1,
-    addedImportCount: ADDED_IMPORTS,
+    growIndex: asksToGrow ? module.importedFunctionCount + ADDED_IMPORTS : -1,
+    addedImportCount,
     types: new TypeSpace(module.types),
     helpers: new Map(helpers.map(({ name }, at) => [name, firstHelper + at])),
     segmentFlags,
@@ -100,6 +103,10 @@ export function buildPlan(
     physicalPagesMax: guestPagesMax(module, options) + RESERVE_PAGES,
   };
   return { plan, helpers };
+}
+
+function growthIsAsked({ suspend, asksToGrow }: InstrumentOptions): boolean {
+  return suspend === 'anywhere' && asksToGrow === true;
 }
 
 /** Functions that are called from outside and need an entry. */
@@ -190,8 +197,9 @@ function findHotFunctions(
     if (flag === 1) seeds.push(index);
   });
   if (options.suspend === 'anywhere') {
+    const stops = TRAIT.loop | TRAIT.call | (growthIsAsked(options) ? TRAIT.growth : 0);
     survey.traits.forEach((traits, index) => {
-      if ((traits & (TRAIT.loop | TRAIT.call)) !== 0) seeds.push(index);
+      if ((traits & stops) !== 0) seeds.push(index);
     });
   }
   return findHot(module, survey, seeds, hasOpenTables(module, options));

@@ -10,7 +10,7 @@ export interface Survey {
   readonly opcodeUses: Uint32Array;
   /** Offset of the first use of each opcode, 0 when unused. */
   readonly opcodeOffsets: Uint32Array;
-  /** Of all functions: bit 0 has a loop, bit 1 has a call. */
+  /** Of all functions: bit 0 has a loop, bit 1 has a call, bit 2 grows memory. */
   readonly traits: Uint8Array;
   /** Pairs callee, caller of direct calls. */
   readonly calls: number[];
@@ -31,7 +31,7 @@ export interface Survey {
   readonly tablesMutate: boolean;
 }
 
-export const TRAIT = { loop: 1, call: 2 } as const;
+export const TRAIT = { loop: 1, call: 2, growth: 4 } as const;
 
 /** Reads every body once. Linear in the module's size. */
 export function surveyModule(module: ParsedModule): Survey {
@@ -56,6 +56,7 @@ export function surveyModule(module: ParsedModule): Survey {
       const { op } = reader;
       if (opcodeUses[op]++ === 0) opcodeOffsets[op] = reader.start;
       if (op === OP.loop) traits[caller] |= TRAIT.loop;
+      else if (op === OP.memoryGrow) traits[caller] |= TRAIT.growth;
       else if (op === OP.refFunc) referenced.add(reader.a);
       else if (op === OP.call || op === OP.returnCall) {
         traits[caller] |= TRAIT.call;

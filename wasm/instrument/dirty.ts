@@ -118,6 +118,7 @@ export class DirtyPlan {
         return;
       case OP.call:
       case OP.callIndirect:
+      case OP.memoryGrow:
         if (this.isSite(index)) this.passSite(index);
         return;
       default: {

@@ -129,6 +129,7 @@ export class FastEmitter extends Emitter {
         return;
       case OP.call:
       case OP.callIndirect:
+      case OP.memoryGrow:
         this.call(index);
         return;
       case OP.returnCall:

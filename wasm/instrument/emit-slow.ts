@@ -7,6 +7,7 @@ import { Emitter, type FunctionPlan } from './emitter.ts';
 import { keepsTableIndex, type Frames, type SaveList } from './frames.ts';
 import { CONTROL } from './layout.ts';
 import { mappedFunction, referenceTable, slowType } from './module-plan.ts';
+import { emitSiteNumber } from './site-names.ts';
 import type { Sites, Stop } from './sites.ts';
 
 /** A block of the original that is open in the output. */
@@ -85,6 +86,7 @@ export class SlowEmitter extends Emitter {
     code.localTee(f.baseLocal);
     code.access(OP.i32Load, 2, 0);
     code.localSet(this.resume);
+    emitSiteNumber(code, this.sites, this.resume);
     this.restoreLists();
     code.storeControl(CONTROL.shadowSp, f.baseLocal);
   }
@@ -242,6 +244,7 @@ export class SlowEmitter extends Emitter {
         return;
       case OP.call:
       case OP.callIndirect:
+      case OP.memoryGrow:
         this.call(index);
         return;
       case OP.returnCall:
@@ -488,6 +491,7 @@ export class SlowEmitter extends Emitter {
     const { body, plan } = this;
     const { module } = plan;
     if (body.op[index] === OP.callIndirect) return module.types[body.a[index]];
+    if (body.op[index] === OP.memoryGrow) return GROWTH;
     return module.functions[body.a[index]].type;
   }
 
@@ -495,6 +499,12 @@ export class SlowEmitter extends Emitter {
   private callAgain(index: number): void {
     const { body, code, plan, f } = this;
     const type = this.callee(index);
+    if (body.op[index] === OP.memoryGrow) {
+      code.zeros(type.params);
+      this.helper('grow');
+      this.loadGrowthFuel();
+      return;
+    }
     if (this.isImport(index)) {
       code.zeros(type.params);
       code.call(mappedFunction(plan, body.a[index]));
@@ -570,5 +580,7 @@ export class SlowEmitter extends Emitter {
   }
 }
 
+/** The type of memory.grow. */
+const GROWTH = functionType([TYPE.i32], [TYPE.i32]);
 /** A key that names no sequence. */
 const NO_SEQUENCE = -2;

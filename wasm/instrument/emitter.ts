@@ -150,9 +150,34 @@ export class Emitter {
     code.end();
   }
 
+  /** After memory.grow: saves the frame, and its fuel counter, when the guest is to move. */
+  private saveIfGrowing(id: number): void {
+    const { code, f } = this;
+    code.loadControl(CONTROL.state);
+    code.if();
+    if (f.fuel !== null) code.storeControl(CONTROL.growthFuel, FUEL_LOCAL);
+    this.leaveTo(id, 1);
+    code.end();
+  }
+
+  /** Takes back the counter that `saveIfGrowing` left. */
+  protected loadGrowthFuel(): void {
+    const { code } = this;
+    if (this.f.fuel === null) return;
+    code.loadControl(CONTROL.growthFuel);
+    code.localSet(FUEL_LOCAL);
+    code.i32Const(0);
+    code.i32Const(0);
+    code.access(OP.i32Store, 2, CONTROL_BASE + 4 * CONTROL.growthFuel);
+  }
+
   /** After a call that may suspend: saves the frame when the callee unwinds. */
   protected saveIfUnwinding(index: number, id: number): void {
     const { code, f } = this;
+    if (this.body.op[index] === OP.memoryGrow) {
+      this.saveIfGrowing(id);
+      return;
+    }
     if (f.fuel === null || this.isImport(index)) {
       this.saveIfState(id);
       return;
@@ -182,7 +207,7 @@ export class Emitter {
       code.zero(type);
       code.localSet(local);
     }
-    code.i32Const(id);
+    code.i32Const(f.sites?.name(id) ?? 0);
     code.localSet(f.baseLocal);
     code.br(this.nesting + open + list.index);
   }
@@ -320,7 +345,7 @@ export class Emitter {
     } else this.helper(op === OP.memoryGrow ? 'grow' : 'fill');
   }
 
-  private helper(name: string): void {
+  protected helper(name: string): void {
     this.code.call(this.plan.helpers.get(name) ?? -1);
   }
 
@@ -331,9 +356,16 @@ export class Emitter {
     this.code.access(OP.i32Store8, 0, this.plan.flagsBase + flag);
   }
 
-  /** A call with the counters; afterwards the results are on the stack, the fuel in its local. */
+  /**
+   * A call with the counters, or memory.grow; afterwards the results are on the stack, the fuel in its
+   * local.
+   */
   protected emitCall(index: number): void {
     const { body, code, plan, f } = this;
+    if (body.op[index] === OP.memoryGrow) {
+      this.helper('grow');
+      return;
+    }
     if (this.isImport(index)) {
       this.storeCounters();
       code.call(mappedFunction(plan, body.a[index]));

@@ -42,6 +42,8 @@ export function argumentCount(plan: ModulePlan, body: Body, index: number): numb
     case OP.callIndirect:
     case OP.returnCallIndirect:
       return module.types[body.a[index]].params.length + 1;
+    case OP.memoryGrow:
+      return 1;
     default:
       return 0;
   }
@@ -71,7 +73,10 @@ export class Frames {
     const needs = parts.sites.instructions.map((index, id) =>
       id === 0 ? [] : this.needed(index, parts),
     );
-    this.group(needs);
+    const growing = parts.sites.instructions.flatMap((index, id) => {
+      return body.op[index] === OP.memoryGrow ? [id] : [];
+    });
+    this.group(needs, new Set(growing));
   }
 
   /** Operands that stay below the call, from the function's first on. */
@@ -115,9 +120,11 @@ export class Frames {
   }
 
   /** Gives each site a list: its own, or a larger one that costs less than a new one. */
-  private group(needs: readonly Needed[][]): void {
+  private group(needs: readonly Needed[][], growing: ReadonlySet<number>): void {
+    // Those at memory.grow come last, so that they change nothing for the others.
     const order = needs.map((_, id) => id).slice(1);
-    order.sort((a, b) => needs[b].length - needs[a].length || a - b);
+    const last = (id: number): number => (growing.has(id) ? 1 : 0);
+    order.sort((a, b) => last(a) - last(b) || needs[b].length - needs[a].length || a - b);
     const members: ReadonlySet<number>[] = [];
     for (const id of order) {
       const need = needs[id];

@@ -12,6 +12,7 @@ import { CodeWriter } from './code-writer.ts';
 import {
   CONTROL,
   DIRTY_MAP_BASE,
+  GROWS_IN_PLACE,
   PAGE_BYTES,
   PAGE_MARK,
   PAGE_SHIFT,
@@ -185,6 +186,7 @@ function buildPush(): Uint8Array {
  */
 function buildGrow(plan: ModulePlan): Uint8Array {
   const code = begin([[1, I32]]);
+  if (plan.growIndex >= 0) returnIfHostGrows(code, plan);
   code.localGet(0);
   code.byte(OP.memoryGrow);
   code.byte(0);
@@ -201,6 +203,19 @@ function buildGrow(plan: ModulePlan): Uint8Array {
   code.i32Const(RESERVE_PAGES);
   code.byte(OP.i32Sub);
   return finish(code);
+}
+
+/** The host has enlarged memory, or the guest is to stop for that. */
+function returnIfHostGrows(code: CodeWriter, plan: ModulePlan): void {
+  code.localGet(0);
+  code.call(plan.growIndex);
+  code.localTee(1);
+  code.i32Const(GROWS_IN_PLACE);
+  code.byte(OP.i32Ne);
+  code.if();
+  code.localGet(1);
+  code.byte(OP.return);
+  code.end();
 }
 
 /** The pages that came are untouched; `before` is the size in physical 64 KiB pages. */

@@ -6,7 +6,7 @@ import { KIND, type ParsedModule } from '../binary/module.ts';
 import { parseModule } from '../binary/parse.ts';
 import { functionType, isReference, type FunctionType } from '../binary/types.ts';
 import { ByteWriter } from '../binary/writer.ts';
-import { ADDED_IMPORTS, buildPlan, guestPagesMax } from './build-plan.ts';
+import { buildPlan, guestPagesMax } from './build-plan.ts';
 import { surveyModule, type Survey } from './call-graph.ts';
 import { lowerExceptions } from './exceptions.ts';
 import { usedFeatures } from './features.ts';
@@ -123,7 +123,9 @@ class Assembly {
   private readonly plan: ModulePlan;
   private readonly helpers: readonly HelperFunction[];
   private readonly lowered: Lowered;
-  private readonly slow: { type: FunctionType; body: Uint8Array }[] = [];
+  /** The first slot of the functions that can stop at memory.grow alone. */
+  private growthSlots = 0;
+  private readonly slow: { type: FunctionType; body: Uint8Array; growsOnly: boolean }[] = [];
   private readonly wrappers: Wrapper[] = [];
   private readonly functionExports = new Map<number, string>();
   private hasStart = false;
@@ -152,7 +154,7 @@ class Assembly {
     section(out, 1, writeTypes(plan));
     section(out, 2, imports);
     section(out, 3, functions);
-    section(out, 4, writeTables(plan, this.slow.length));
+    section(out, 4, writeTables(plan, this.slowIndexes().length));
     const memories = writeMemories(plan);
     if (memories) section(out, 5, memories);
     if (module.tags.length > module.importedTagCount) this.copySection(out, 13);
@@ -189,17 +191,24 @@ class Assembly {
     const { plan } = this;
     const { module } = plan;
     const decoder = new BodyDecoder(module);
+    // More than there are functions that can stop at anything else.
+    this.growthSlots = plan.hot.functions.reduce((count, hot) => count + hot, 0);
+    let slot = 0;
+    let growthSlot = this.growthSlots;
     return module.bodies.map((range, at) => {
       const index = module.importedFunctionCount + at;
       const hot = plan.hot.functions[index] === 1;
       const { type } = module.functions[index];
       const body = decoder.decode(range, type, hot);
       shortenJumps(body);
-      const done = transformFunction(plan, body, { index, slot: this.slow.length });
+      const done = transformFunction(plan, body, { index, slot, growthSlot });
       this.siteCount += done.siteCount;
       this.frameBytesMax = Math.max(this.frameBytesMax, done.frameBytesMax);
       if (done.slow) {
-        this.slow.push({ type: slowType(plan, type), body: done.slow });
+        const { growsOnly } = done;
+        this.slow.push({ type: slowType(plan, type), body: done.slow, growsOnly });
+        if (growsOnly) growthSlot += 1;
+        else slot += 1;
         this.suspendableCount += 1;
       }
       return done.fast;
@@ -207,11 +216,19 @@ class Assembly {
   }
 
   private get firstSlow(): number {
-    return this.plan.module.functions.length + ADDED_IMPORTS + this.helpers.length;
+    return this.plan.module.functions.length + this.plan.addedImportCount + this.helpers.length;
   }
 
+  /** The slow copies by their slots; those that grow only stand behind a gap that nobody looks into. */
   private slowIndexes(): number[] {
-    return this.slow.map((_, at) => this.firstSlow + at);
+    const { firstSlow, slow } = this;
+    const indexes = (growsOnly: boolean): number[] => {
+      return slow.flatMap((copy, at) => (copy.growsOnly === growsOnly ? [firstSlow + at] : []));
+    };
+    const [usual, growing] = [indexes(false), indexes(true)];
+    if (growing.length === 0) return usual;
+    while (usual.length < this.growthSlots) usual.push(firstSlow);
+    return [...usual, ...growing];
   }
 
   private addWrapper(type: FunctionType, body: Uint8Array): number {

@@ -30,6 +30,12 @@ import type { ValueType } from '../binary/types.ts';
  * last call, return or check (function entry, loop head) before the trap, plus the rest of that
  * block: the same for every quantum of fuel, and not before any earlier preemption.
  *
+ * **Growth.** With `asksToGrow`, memory.grow calls the import `athanor.grow(delta)`, which returns
+ * `GROWS_IN_PLACE`, or sets state 1 and returns anything. Then the host enlarges this memory or moves
+ * the guest to a larger one, sets the state to 2 and calls the same export again; the import is called
+ * again with any argument, sets the state to 0 and returns the size before, in the guest's pages. The
+ * fuel word keeps the count of the last check or call meanwhile: nobody may charge or grant.
+ *
  * **Traps of ours.** `athanor.trap(code)` (see `TRAP`) must record the code and return; an
  * `unreachable` follows, which no handler of the guest can catch. To kill a guest, set the state to 3
  * and throw from any import: `catch_all` handlers of the guest then trap.
@@ -123,7 +129,12 @@ export const CONTROL = {
   fuel: 2,
   /** Bytes of call depth left. */
   depth: 3,
+  /** The fuel counter of the frame that asked to grow; 0 but while it waits. */
+  growthFuel: 4,
 } as const;
+
+/** What `athanor.grow` answers where memory is to grow as it is. */
+export const GROWS_IN_PLACE = -2;
 
 /**
  * What a function returns as its fuel while frames save themselves, so that one comparison after a

@@ -119,6 +119,9 @@ class Walker implements Liveness {
         if (this.isSite(index)) this.sets.set(index, this.copy(this.current));
         this.throwing();
         break;
+      case OP.memoryGrow:
+        if (this.isSite(index)) this.sets.set(index, this.copy(this.current));
+        break;
       default:
         if (op < OP.localGet) this.control(index, op);
     }

@@ -14,6 +14,8 @@ export interface ModulePlan {
   /** Output index of `athanor.preempt` and `athanor.trap`. */
   readonly preemptIndex: number;
   readonly trapIndex: number;
+  /** Output index of `athanor.grow`; -1 where memory grows without a question. */
+  readonly growIndex: number;
   readonly addedImportCount: number;
   readonly types: TypeSpace;
   /** Output index of a helper. */

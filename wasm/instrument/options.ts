@@ -1,7 +1,7 @@
 import type { Layout } from './layout.ts';
 
 /** Raised whenever the same module and options give other code; kept code is known by it. */
-export const CODE_VERSION = 4;
+export const CODE_VERSION = 6;
 
 /** What to add to a guest. Everything is off or on for the whole module. */
 export interface InstrumentOptions {
@@ -17,6 +17,11 @@ export interface InstrumentOptions {
   readonly dirtyPages: boolean;
   /** Pages of 64 KiB that the guest may grow to; its own maximum wins when smaller. */
   readonly memoryPagesMax: number;
+  /**
+   * With `suspend` 'anywhere': memory.grow asks the import `athanor.grow`, which may suspend the guest
+   * to go on in an instance of another size (see layout.ts).
+   */
+  readonly asksToGrow?: boolean;
   /** 'import': an auxiliary core module of a component that shares the main module's memory. */
   readonly sharedState?: 'define' | 'import';
   /** With `sharedState`: 0 to 7, which slice of the saved globals and segment flags is used. */

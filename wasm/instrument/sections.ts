@@ -1,6 +1,6 @@
 import { joinData } from './merge-data.ts';
 import { KIND, MODE, type ConstExpression, type ParsedModule } from '../binary/module.ts';
-import { TYPE, type FunctionType } from '../binary/types.ts';
+import { functionType, TYPE, type FunctionType } from '../binary/types.ts';
 import { ByteReader } from '../binary/reader.ts';
 import { ByteWriter } from '../binary/writer.ts';
 import { CodeWriter } from './code-writer.ts';
@@ -48,15 +48,16 @@ export function writeImports(plan: ModulePlan): ByteWriter {
     writer.byte(KIND.memory);
     writeMemoryLimits(writer, plan);
   }
-  const ours: [name: string, params: number[]][] = [
-    ['preempt', []],
-    ['trap', [TYPE.i32]],
+  const ours: [name: string, type: FunctionType][] = [
+    ['preempt', functionType([], [])],
+    ['trap', functionType([TYPE.i32], [])],
   ];
-  for (const [name, params] of ours) {
+  if (plan.growIndex >= 0) ours.push(['grow', functionType([TYPE.i32], [TYPE.i32])]);
+  for (const [name, type] of ours) {
     writer.name('athanor');
     writer.name(name);
     writer.byte(KIND.function);
-    writer.u32(types.index({ params, results: [], key: `${params.join()}>` }));
+    writer.u32(types.index(type));
   }
   if (addsMemory) {
     writer.name('athanor');

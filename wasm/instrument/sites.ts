@@ -15,11 +15,16 @@ const NONE: readonly Stop[] = [];
  * sequence is the function's own (key -1), a block's (key: its opener) or a clause's (key: `else`).
  */
 export class Sites {
+  /** How many of the sites are at memory.grow. */
+  readonly growthCount: number;
   /** Instruction of each site; entry 0 is unused. The entry check has instruction -1. */
   readonly instructions: number[] = [-2];
   private readonly ids: Int32Array;
   private readonly stops = new Map<number, Stop[]>();
   private readonly ranges = new Map<number, Stop>();
+  /** Sites by the number in their frames' headers: those at memory.grow come last. */
+  private readonly byName: number[] = [];
+  private readonly names: number[] = [];
   /** Of openers: height of the operands below the block's own. */
   readonly bases: Int32Array;
 
@@ -48,12 +53,33 @@ export class Sites {
         this.closeSequence(top.key, top.first);
         if (parent) this.closeBlock(body, top.opener, parent.key);
       } else if (
-        (op === OP.call || op === OP.callIndirect || op === OP.returnCall) &&
+        (op === OP.call ||
+          op === OP.callIndirect ||
+          op === OP.returnCall ||
+          op === OP.memoryGrow) &&
         isSite(index)
       ) {
         this.add(top.key, index);
       }
     }
+    const grows = (id: number): boolean => body.op[this.instructions[id]] === OP.memoryGrow;
+    const ids = this.instructions.map((_, id) => id).slice(1);
+    this.byName = [0, ...ids.filter((id) => !grows(id)), ...ids.filter(grows)];
+    this.byName.forEach((id, name) => (this.names[id] = name));
+    this.growthCount = ids.filter(grows).length;
+  }
+
+  /**
+   * The number in the header of a site's frame. Images hold it, so that it must not depend on whether
+   * memory.grow is a site, too.
+   */
+  name(id: number): number {
+    return this.names[id];
+  }
+
+  /** The sites whose number and name differ: `[name, id]`. */
+  renamed(): readonly (readonly [number, number])[] {
+    return this.byName.flatMap((id, name) => (id === name ? [] : [[name, id] as const]));
   }
 
   get count(): number {

@@ -17,15 +17,20 @@ export interface TransformedFunction {
   readonly fast: Uint8Array;
   /** Null when no frame of the function is ever saved. */
   readonly slow: Uint8Array | null;
+  /** Whether memory.grow is the only place where a frame is saved. */
+  readonly growsOnly: boolean;
   readonly siteCount: number;
   readonly frameBytesMax: number;
 }
 
-/** Writes both copies of one decoded function. `slot`: where the slow copy will stand. */
+/**
+ * Writes both copies of one decoded function. `slot`: where the slow copy will stand, or `growthSlot` for a
+ * function that can stop at memory.grow alone: slots stand in images, and must not depend on that.
+ */
 export function transformFunction(
   plan: ModulePlan,
   body: Body,
-  options: { index: number; slot: number },
+  options: { index: number; slot: number; growthSlot: number },
 ): TransformedFunction {
   const hot = plan.hot.functions[options.index] === 1;
   const anywhere = plan.options.suspend === 'anywhere';
@@ -35,6 +40,7 @@ export function transformFunction(
   const fuel = plan.options.fuel ? new FuelPlan(body, entryCheck) : null;
   const sites = hot ? new Sites(body, isSite, anywhere && entryCheck) : null;
   const hasSites = sites !== null && sites.count > 0;
+  const growsOnly = hasSites && sites.growthCount === sites.count;
   const nan = plan.options.nan && usesFloats(body) ? new NanPlan(body, isSite) : null;
   const dirty = plan.options.dirtyPages ? new DirtyPlan(body, locals, isSite) : null;
   const frames = hasSites
@@ -54,7 +60,7 @@ export function transformFunction(
     dirty,
     sites: hasSites ? sites : null,
     frames,
-    slot: options.slot,
+    slot: growsOnly ? options.growthSlot : options.slot,
     entryCheck,
     depthBytes: plan.options.depth && body.hasCall ? depthBytes(body) : 0,
     baseLocal: locals.add(TYPE.i32),
@@ -64,6 +70,7 @@ export function transformFunction(
   return {
     fast,
     slow,
+    growsOnly,
     siteCount: sites?.count ?? 0,
     frameBytesMax: frames?.bytesMax ?? 0,
   };
@@ -93,6 +100,8 @@ function siteTest(plan: ModulePlan, body: Body): (index: number) => boolean {
         return body.a[index] < module.importedFunctionCount && hot.functions[body.a[index]] === 1;
       case OP.loop:
         return loops;
+      case OP.memoryGrow:
+        return plan.growIndex >= 0;
       default:
         return false;
     }

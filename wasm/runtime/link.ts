@@ -35,6 +35,7 @@ export function link(modules: readonly PreparedModule[]): Linked {
   const state = {
     preempt: () => (slot.machine as Machine).preempt(),
     trap: (code: number) => (slot.machine as Machine).noteTrap(code),
+    grow: (delta: number) => (slot.machine as Machine).askToGrow(delta >>> 0),
   };
   let memory: WebAssembly.Memory | null = null;
   const mainIndex = modules.findIndex((module) => module.definesState);

@@ -8,8 +8,9 @@ import {
   type VirtualNs,
   type Wait,
 } from '../../sim/index.ts';
-import { CONTROL, TRAP, type Layout } from '../instrument/layout.ts';
+import { CONTROL, GROWS_IN_PLACE, TRAP, type Layout } from '../instrument/layout.ts';
 import { GuestClock, type GuestClockState } from './guest-clock.ts';
+import { enlarge, hostMemoryError } from './growth.ts';
 import type { HostContext, Resumed } from './host-context.ts';
 import type { HostSet } from './host-set.ts';
 import type { PageTracker } from './pages.ts';
@@ -20,6 +21,8 @@ const RUNNING = 0;
 const UNWINDING = 1;
 const REWINDING = 2;
 const KILLED = 3;
+
+const WASM_PAGE_BYTES = 65536;
 
 /** Fuel for a call of a guest export from within a host function (canonical ABI: realloc). */
 export const REENTRY_FUEL = 100_000_000;
@@ -77,6 +80,9 @@ export class Machine implements HostContext {
   private wake: Resumed = null;
   private waiting = false;
   private trapNumber = 0;
+  /** How many pages of 64 KiB a guest that unwinds wants, or 0; and how many it had. */
+  private growth = 0;
+  private pagesBefore = 0;
   private reentered = false;
 
   constructor(
@@ -101,6 +107,11 @@ export class Machine implements HostContext {
     instances.slot.functions = this.host.functions;
     this.refresh();
     this.host.attach(instances.instances);
+  }
+
+  /** The instances that the guest is in at present. */
+  get linked(): Tracked {
+    return this.instances;
   }
 
   /** What changed in the guest's memory. */
@@ -269,6 +280,27 @@ export class Machine implements HostContext {
     this.unwind();
   }
 
+  /**
+   * Import `athanor.grow`: stops the guest, so that `run` can give it more memory. In a re-entrant
+   * call it cannot stop; what is more than it may have is refused in place.
+   */
+  askToGrow(delta: number): number {
+    this.refreshIfDetached();
+    const control = this.control;
+    if (control[CONTROL.state] === REWINDING) {
+      control[CONTROL.state] = RUNNING;
+      this.suspended = false;
+      return this.pagesBefore;
+    }
+    const pages = this.guestBytes.length / WASM_PAGE_BYTES;
+    const { guestPagesMax } = this.layout.memory;
+    if (this.reentered || delta === 0 || pages + delta > guestPagesMax) return GROWS_IN_PLACE;
+    this.growth = delta;
+    this.pagesBefore = pages;
+    this.unwind();
+    return 0;
+  }
+
   /** Import `athanor.trap`: a trap of our own follows. */
   noteTrap(code: number): void {
     this.trapNumber = code;
@@ -349,12 +381,30 @@ export class Machine implements HostContext {
       assert(typeof call === 'function', 'an entry is an exported function');
       const result: unknown = (call as () => unknown)();
       this.refreshIfDetached();
-      if (this.control[CONTROL.state] === UNWINDING) return this.stoppedEffect();
+      if (this.control[CONTROL.state] === UNWINDING) {
+        if (this.growth === 0) return this.stoppedEffect();
+        this.grow();
+        continue;
+      }
       this.entry++;
       if (entry.kind !== 'main') continue;
       const code = this.host.exitCode(result);
       return { kind: 'exit', atNs: this.localNs(), code };
     }
+  }
+
+  /** Gives a guest that has stopped for it more memory; nothing of that can be seen but the size. */
+  private grow(): void {
+    this.instances.framesFrom = this.control[CONTROL.shadowSp] as number;
+    const grown = enlarge(this.program, this.instances, this.growth);
+    this.growth = 0;
+    if (grown === this.instances) this.refresh();
+    else {
+      const left = this.instances;
+      this.attach(grown);
+      this.program.release(left);
+    }
+    this.control[CONTROL.state] = REWINDING;
   }
 
   private stoppedEffect(): Effect {
@@ -371,6 +421,7 @@ export class Machine implements HostContext {
   private failed(error: unknown): Effect {
     this.reentered = false;
     this.pendingWait = null;
+    this.growth = 0;
     if (error instanceof SimError) throw error;
     const atNs = this.localNs();
     if (error instanceof GuestEnd) {
@@ -399,15 +450,6 @@ const SHADOW_OVERFLOW = {
   code: 'suspend-depth',
   message: 'the frames of a suspended guest do not fit their area',
 } as const;
-
-function hostMemoryError(cause: unknown): SimError {
-  return new SimError({
-    code: 'backend/memory',
-    message: 'the host could not give a guest memory below its limit',
-    remedy: 'free memory on this machine, or lower memory_pages_max of the node',
-    cause,
-  });
-}
 
 function hostStackError(cause: unknown): SimError {
   return new SimError({

@@ -85,6 +85,12 @@ class PageSet {
     return this.members[index] as number;
   }
 
+  /** Holds what another set holds, whose pages are below this one's bound. */
+  replace(other: PageSet): void {
+    this.clear();
+    for (let index = 0; index < other.count; index++) this.add(other.at(index));
+  }
+
   clear(): void {
     for (let index = 0; index < this.size; index++) this.flags[this.at(index)] = 0;
     this.size = 0;
@@ -189,6 +195,33 @@ export class PageTracker {
     changed.clear();
     spilled.clear();
     this.synced = overlay;
+  }
+
+  /**
+   * Makes memory equal to that of another tracker, which is no larger; what is beyond it is untouched.
+   * Afterwards everything is known of it that was known there.
+   */
+  adopt(from: PageTracker): void {
+    this.collect();
+    from.collect();
+    const { map, memory, undigested } = this;
+    const byteCount = from.byteCount;
+    const differs = [...this.synced.keys(), ...from.synced.keys()];
+    for (const set of [this.changed, this.spilled, from.changed, from.spilled]) {
+      for (let index = 0; index < set.count; index++) differs.push(set.at(index));
+    }
+    for (const page of differs) {
+      const at = page * PAGE_BYTES;
+      const isThere = at < byteCount;
+      const bytes = isThere ? from.memory.subarray(at, at + PAGE_BYTES) : this.pristine.page(page);
+      memory.set(bytes, at);
+      undigested.add(page);
+    }
+    map.set(from.map.subarray(0, byteCount / PAGE_BYTES));
+    this.markGrown(byteCount);
+    this.synced = from.synced;
+    this.changed.replace(from.changed);
+    this.spilled.replace(from.spilled);
   }
 
   /** Feeds the digest of all of memory: a function of its content only. */

@@ -13,6 +13,7 @@ export const EVERYTHING: Omit<InstrumentOptions, 'memoryPagesMax' | 'sharedState
   depth: true,
   suspend: 'anywhere',
   dirtyPages: true,
+  asksToGrow: true,
 };
 
 /**

@@ -61,22 +61,33 @@ export class PreparedProgram {
   /**
    * Instances for a guest whose memory is to become `overlay`, of `byteCount` bytes. They hold what
    * an earlier guest left, best one that was forked from the same image, and no more memory than
-   * wanted: the caller restores memory, control area and size.
+   * wanted, best just as much, as what grows fits fewer guests afterwards: the caller restores memory,
+   * control area and size.
    */
   acquire(overlay: Overlay, byteCount: number): Tracked {
     const pristine = this.pristine();
     const { pool } = this;
     let best = -1;
+    let bestBytes = -1;
     for (let index = pool.length - 1; index >= 0; index--) {
       const { pages } = pool[index] as Tracked;
       if (pages.byteCount > byteCount) continue;
-      if (best < 0) best = index;
-      if (!pages.isNear(overlay)) continue;
+      if (pages.isNear(overlay)) return this.take(index);
+      if (pages.byteCount <= bestBytes) continue;
       best = index;
-      break;
+      bestBytes = pages.byteCount;
     }
-    if (best < 0) return this.track(link(this.modules), pristine);
-    const [taken] = pool.splice(best, 1) as [Tracked];
+    return best < 0 ? this.track(link(this.modules), pristine) : this.take(best);
+  }
+
+  /** Instances with exactly so much memory, as an earlier guest left them; null if none wait. */
+  acquireOfSize(byteCount: number): Tracked | null {
+    const index = this.pool.findLastIndex(({ pages }) => pages.byteCount === byteCount);
+    return index < 0 ? null : this.take(index);
+  }
+
+  private take(index: number): Tracked {
+    const [taken] = this.pool.splice(index, 1) as [Tracked];
     this.poolBytes -= taken.pages.byteCount;
     return taken;
   }

@@ -41,7 +41,6 @@ export interface WasmGuestState {
 export class WasmGuest implements Guest {
   private readonly program: PreparedProgram;
   private readonly machine: Machine;
-  private linked: Tracked;
   private disposed = false;
 
   /** A guest as `image` has it, which is of this program; without one a fresh guest. */
@@ -56,14 +55,18 @@ export class WasmGuest implements Guest {
       image === null
         ? program.layout.memory.guestPagesMin
         : (image.state as WasmGuestState).guestPages;
-    this.linked = program.acquire(image?.pages ?? PRISTINE, guestPages * WASM_PAGE_BYTES);
-    this.machine = new Machine(program, this.linked, port, nsPerThousandInstructions);
+    const linked = program.acquire(image?.pages ?? PRISTINE, guestPages * WASM_PAGE_BYTES);
+    this.machine = new Machine(program, linked, port, nsPerThousandInstructions);
     if (image === null) {
       this.machine.pages.restore(PRISTINE);
       this.restoreControl(program.pristineControl(), NO_FRAMES);
     } else {
       this.restore(image);
     }
+  }
+
+  private get linked(): Tracked {
+    return this.machine.linked;
   }
 
   /** Instructions executed since the start. */
@@ -145,8 +148,7 @@ export class WasmGuest implements Guest {
   private fitMemory(guestPages: number, overlay: GuestImage['pages']): void {
     if (this.guestPages() > guestPages) {
       this.giveBack();
-      this.linked = this.program.acquire(overlay, guestPages * WASM_PAGE_BYTES);
-      this.machine.attach(this.linked);
+      this.machine.attach(this.program.acquire(overlay, guestPages * WASM_PAGE_BYTES));
     }
     const missing = guestPages - this.guestPages();
     assert(missing >= 0, 'an image has at least the memory of a fresh guest');
@@ -159,8 +161,8 @@ export class WasmGuest implements Guest {
 
   /** Instances go back to the pool as they are; those with references of a guest are dropped. */
   private giveBack(): void {
-    const { program, linked } = this;
+    const { program } = this;
     if (program.modules.some(({ layout }) => keepsReferences(layout))) return;
-    program.release(linked);
+    program.release(this.linked);
   }
 }
