@@ -3,6 +3,7 @@ import { cpus } from 'node:os';
 import Table from 'cli-table3';
 import { asyncifyBenchmark } from './asyncify.ts';
 import { echoBenchmark } from './echo.ts';
+import { etcdBenchmark } from './etcd.ts';
 import { forkBenchmark } from './fork.ts';
 import type { Benchmark, Figure } from './harness.ts';
 import { historyBenchmark } from './histories.ts';
@@ -29,6 +30,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   recordWorldBenchmark,
   suiteBenchmark,
   paceBenchmark,
+  etcdBenchmark,
   instrumentationBenchmark,
   asyncifyBenchmark,
   echoBenchmark,
