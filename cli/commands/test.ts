@@ -179,11 +179,14 @@ function selectLeaves(
 function selectShard(all: readonly Leaf[], text: string | undefined): readonly number[] {
   const places = all.map((_, place) => place);
   if (text === undefined) return places;
+  const [part, parts] = readShard(text);
+  return places.filter((place) => place % parts === part - 1);
+}
+
+function readShard(text: string): readonly [number, number] {
   const match = /^(\d{1,6})\/(\d{1,6})$/.exec(text);
   const [part, parts] = [Number(match?.[1]), Number(match?.[2])];
-  if (match !== null && part >= 1 && part <= parts) {
-    return places.filter((place) => place % parts === part - 1);
-  }
+  if (match !== null && part >= 1 && part <= parts) return [part, parts];
   throw new SimError({
     code: 'usage/shard',
     message: `--shard ${text} is no part of a whole`,
@@ -196,6 +199,7 @@ function checkUsage({ merge, shard, leaf, test, jobs = 1 }: OptionsOf<'test'>): 
     const message = `--jobs is ${jobs}, expected 1 to ${JOBS_MAX}`;
     throw new SimError({ code: 'usage/jobs', message });
   }
+  if (shard !== undefined) readShard(shard);
   if (merge.length === 0 || (shard ?? leaf ?? test) === undefined) return;
   throw new SimError({
     code: 'usage/merge',

@@ -57,14 +57,14 @@ export function simTest(common: Markers = {}): SimTest {
     const count = runCount(markers);
     const { minPassRate } = markers;
     if (count === null && minPassRate === undefined) {
-      declareRun({ title: name, path: [name], run: 0, markers, body, rate: null });
+      declareRun({ title: name, run: 0, markers, body, rate: null, opened: new Map() });
       return;
     }
     describe(name, () => {
+      const opened: Opened = new Map();
       const rate = minPassRate === undefined ? null : new PassRate(name, minPassRate);
       for (let run = 0; run < (count ?? 1); run++) {
-        const title = `run ${run}`;
-        declareRun({ title, path: [name, title], run, markers, body, rate });
+        declareRun({ title: `run ${run}`, run, markers, body, rate, opened });
       }
       if (rate === null) return;
       // Only runs of this group that were not filtered out let it come to this.
@@ -78,17 +78,19 @@ export function simTest(common: Markers = {}): SimTest {
 
 interface Run {
   readonly title: string;
-  /** The names from the outermost of ours to the item. */
-  readonly path: readonly string[];
   readonly run: number;
   readonly markers: Markers;
   readonly body: SimBody;
   readonly rate: PassRate | null;
+  /** The worlds that runs of the test have read, by test file: their files stay as they are. */
+  readonly opened: Opened;
 }
 
-function declareRun({ title, run, markers, body, rate }: Run): void {
+type Opened = Map<string, ReturnType<typeof openMarked>>;
+
+function declareRun({ title, run, markers, body, rate, opened }: Run): void {
   const made: Made = { seed: null, server: null, url: null };
-  const item = extend(run, markers, made);
+  const item = extend({ run, markers, opened }, made);
   const whole = async (context: Fixtures & TestContext): Promise<void> => {
     try {
       await body(context);
@@ -105,25 +107,31 @@ function declareRun({ title, run, markers, body, rate }: Run): void {
   item(title, whole);
 }
 
-function extend(run: number, markers: Markers, made: Made): Extended {
-  const opened = (file: string): WorldServer => {
-    if (made.server === null) {
-      const { world, faults } = openMarked(markers, file);
-      made.server = new WorldServer(world, faults, run);
-      made.seed = made.server.seed;
-    }
+function extend(
+  { run, markers, opened }: Pick<Run, 'run' | 'markers' | 'opened'>,
+  made: Made,
+): Extended {
+  const open = (file: string): ReturnType<typeof openMarked> => {
+    const known = opened.get(file) ?? openMarked(markers, file);
+    opened.set(file, known);
+    return known;
+  };
+  const serve = (file: string): WorldServer => {
+    const { world, faults } = open(file);
+    made.server ??= new WorldServer(world, faults, run);
+    made.seed = made.server.seed;
     return made.server;
   };
   return plainTest.extend<Fixtures>({
     // A number is used as it is; functions are fixtures.
     run,
-    server: async ({ task }, use) => use(opened(task.file.filepath)),
+    server: async ({ task }, use) => use(serve(task.file.filepath)),
     world: async ({ server }, use) => use(server.world),
     clock: async ({ server }, use) => use(server.clock),
     faults: async ({ server }, use) => use(server.faults),
     trace: async ({ server }, use) => use(server.trace),
     url: async ({ task }, use) => {
-      const { world } = openMarked(markers, task.file.filepath);
+      const { world } = open(task.file.filepath);
       made.seed = runSeed(world.def.seed, run);
       made.url = await WorldProcess.start(markers, task.file.filepath, run);
       try {
