@@ -10,6 +10,7 @@ import {
   ipv6Of,
   nodeAddress,
   NS_PER_S,
+  readBytes,
   readInteger,
   readList,
   readPair,
@@ -29,6 +30,7 @@ import {
 import { joinConsole } from './join-console.ts';
 import type { MachineHost } from './machine-host.ts';
 import type { MachineId, MachineStart } from './messages.ts';
+import { TEXT_LINE_BYTES_MAX, TextLines } from './text-lines.ts';
 
 /** What a machine is made from. */
 export interface MachineGuestOptions {
@@ -43,7 +45,7 @@ export interface MachineGuestOptions {
 const STOPS: readonly StopKind[] = ['block', 'power-off', 'panic'];
 const PAGE_BYTES = 65_536;
 const IMAGE_KIND = 'vm';
-const IMAGE_VERSION = 1;
+const IMAGE_VERSION = 2;
 /** A bell of this value and a status in its last byte: see docs/machines.md. */
 const ENDED = 0x0200_0000;
 
@@ -54,6 +56,8 @@ interface MachineState {
   readonly stoppedNs: number;
   readonly instructions: number;
   readonly status: number;
+  /** A line of the text port that is not complete. */
+  readonly text: Uint8Array;
   /** Name and size of each file of the checkpoint; their pages follow one another. */
   readonly files: readonly (readonly [name: string, bytes: number])[];
 }
@@ -65,6 +69,7 @@ const readState = readRecord<MachineState>({
   stoppedNs: readInteger(),
   instructions: readInteger(),
   status: readInteger(0, 255),
+  text: readBytes(TEXT_LINE_BYTES_MAX),
   files: readList(readPair(readText(255), readInteger()), 16),
 });
 
@@ -85,6 +90,7 @@ export class MachineGuest implements Guest {
   private instructionCount = 0;
   /** The status that its main command has told. */
   private status = 0;
+  private readonly text = new TextLines();
 
   constructor(options: MachineGuestOptions) {
     const { machine } = options.port;
@@ -129,7 +135,8 @@ export class MachineGuest implements Guest {
       }
       const { seed, bootNs, offsetNs, stoppedNs, status, instructionCount: instructions } = this;
       const clock = { bootNs, offsetNs, stoppedNs };
-      const state: MachineState = { seed, ...clock, instructions, status, files };
+      const text = this.text.capture();
+      const state: MachineState = { seed, ...clock, instructions, status, text, files };
       return { kind: IMAGE_KIND, version: IMAGE_VERSION, pages, state };
     } finally {
       rmSync(folder, { recursive: true, force: true });
@@ -163,6 +170,7 @@ export class MachineGuest implements Guest {
     this.stoppedNs = state.stoppedNs;
     this.instructionCount = state.instructions;
     this.status = state.status;
+    this.text.restore(state.text);
     const machine = host.newMachine();
     host.ask({ kind: 'restore', machine, start: this.startOptions(), folder });
     this.machine = machine;
@@ -231,7 +239,8 @@ export class MachineGuest implements Guest {
         return null;
       }
       case 'console':
-        port.console(event.port === 0 ? 1 : 2, event.bytes);
+        if (event.port === 0) port.console(1, event.bytes);
+        else this.tell(event.bytes);
         return null;
       case 'bell':
         this.devices.ring(event.offset, event.value);
@@ -252,6 +261,14 @@ export class MachineGuest implements Guest {
           code: 'kernel-panic',
           message: 'the kernel of the machine panicked',
         };
+    }
+  }
+
+  /** A program has written to the text port: markers, and lines of a log. */
+  private tell(bytes: Uint8Array): void {
+    for (const line of this.text.take(bytes)) {
+      if (line.kind === 'marker') this.options.port.marker(line.bytes);
+      else this.options.port.console(2, line.bytes);
     }
   }
 
