@@ -107,6 +107,20 @@ export const C_GUESTS: readonly CGuest[] = [
     sockets: true,
   },
   {
+    name: 'redis-client',
+    summary: 'a client of Redis that finds out what a loss of power takes',
+    directory: 'services',
+    units: ['connection.c', 'redis-client.c'],
+    sockets: true,
+  },
+  {
+    name: 'etcd-client',
+    summary: "a client of an etcd cluster's JSON gateway that writes down a history",
+    directory: 'services',
+    units: ['connection.c', 'etcd-client.c'],
+    sockets: true,
+  },
+  {
     name: 'museum',
     summary: 'bugs found in real systems, rebuilt in small, and their corrected twins',
     directory: 'museum',

@@ -1,0 +1,61 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { lineOf, MachineFolder, verdictOf, type Ended } from './machine-folder.ts';
+
+const LOST = /^lost (\d+) of (\d+) acknowledged keys, window (\d+) ms$/;
+
+/** Of a run's client: keys that are missing, keys that were acknowledged, and the loss window. */
+function lossOf(run: Ended): readonly number[] {
+  const line = lineOf(run, 'client', LOST) ?? [];
+  return line.slice(1, 4).map(Number);
+}
+
+describe("Debian's Redis on a machine that loses its power", { timeout: 900_000 }, () => {
+  const folder = new MachineFolder();
+  beforeAll(async () => {
+    await folder.image('redis');
+    folder.scenario('redis-everysec', 'everysec');
+    folder.scenario('redis-always', 'always');
+    // The drive acknowledges flushes from its cache; what it loses is the end of what was written.
+    folder.scenario('redis-always', 'lying', [
+      ['crash = "reordered"', 'crash = "ordered"'],
+      [
+        '[[event]]\nname = "loss of power"',
+        '[[event]]\nname = "lies"\nat = "3s"\ndo = "disk"\nnodes = ["redis"]\nlying_flush = "100%"\n\n[[event]]\nname = "loss of power"',
+      ],
+    ]);
+  }, 900_000);
+  afterAll(() => {
+    folder.remove();
+  });
+
+  const run = (name: string, seed: number, ...more: readonly string[]): Promise<Ended> => {
+    return folder.sim('run', `${name}.toml`, '--seed', String(seed), '--full', ...more);
+  };
+
+  it('keeps all that it acknowledged with appendfsync always', async () => {
+    const always = await run('always', 1, '--thin');
+    expect(always.exitCode, always.errors).toBe(0);
+    const [lost, acknowledged = 0] = lossOf(always);
+    expect(lost).toBe(0);
+    expect(acknowledged).toBeGreaterThan(50);
+    expect(verdictOf(always, 'nothing acknowledged is lost')).toBe('pass');
+  });
+
+  it('loses what it acknowledged when the flushes of its disk lie', async () => {
+    const lying = await run('lying', 1, '--thin');
+    expect(lying.exitCode, lying.errors).toBe(1);
+    expect(lossOf(lying)[0]).toBeGreaterThan(0);
+    expect(verdictOf(lying, 'nothing acknowledged is lost')).toBe('fail');
+  });
+
+  it('loses up to two seconds with appendfsync everysec, and that repeats', async () => {
+    const everysec = await run('everysec', 1, '--out', 'everysec.athanor');
+    const [lost, , windowMs = 0] = lossOf(everysec);
+    expect(lost).toBeGreaterThan(0);
+    expect(windowMs).toBeGreaterThan(0);
+    expect(windowMs).toBeLessThanOrEqual(2_000);
+    expect(verdictOf(everysec, 'the client is done')).toBe('pass');
+    const replayed = await folder.sim('replay', 'everysec.athanor', '--check', 'log');
+    expect([replayed.exitCode, replayed.errors]).toEqual([0, '']);
+  });
+});
