@@ -18,7 +18,7 @@ export interface BundleRequest {
   readonly lineage: Lineage | null;
   readonly thin: boolean;
   /** What the whole run wrote, where somebody collected it: it goes along for reports. */
-  readonly collector?: ConsoleCollector;
+  readonly collector?: ConsoleCollector | null;
   /** The text of `plan.json`, or null for none; where absent, that of the scenario. */
   readonly plan?: string | null;
 }
@@ -35,7 +35,7 @@ export function bundleOfRun(request: BundleRequest): Uint8Array {
     fingerprints: record.fingerprints,
     checkpoint: record.checkpoint,
     plan: plan === undefined ? planJson(record.scenario) : plan,
-    trace: collector === undefined ? null : traceJson(record, collector),
+    trace: collector ? traceJson(record, collector) : null,
     environment: environmentJson(),
     manifest: {
       kind: 'run',

@@ -55,17 +55,26 @@ export class ConsoleCollector {
     }
   };
 
-  /** Ends lines that have no newline yet. */
-  close(): void {
-    for (const [key, line] of this.open) {
-      if (line.bytes.length === 0) continue;
+  /** The lines that have no newline yet, as far as they were written. */
+  get unfinished(): readonly ConsolePiece[] {
+    const pieces: ConsolePiece[] = [];
+    for (const [key, { bytes, atNs }] of this.open) {
+      if (bytes.length === 0) continue;
       const [node, descriptor] = key.split('/').map(Number) as [number, 1 | 2];
-      this.row(node, descriptor, line.bytes, line.atNs);
-      line.bytes = [];
+      pieces.push({ node, descriptor, bytes: Uint8Array.from(bytes), atNs });
     }
+    return pieces;
   }
 
-  private row(node: number, descriptor: 1 | 2, bytes: readonly number[], atNs: number): void {
+  /** Ends lines that have no newline yet. */
+  close(): void {
+    for (const { node, descriptor, bytes, atNs } of this.unfinished) {
+      this.row(node, descriptor, bytes, atNs);
+    }
+    this.open.clear();
+  }
+
+  private row(node: number, descriptor: 1 | 2, bytes: ArrayLike<number>, atNs: number): void {
     if (this.rows.length >= ROWS_MAX) {
       this.lost++;
       return;
@@ -196,7 +205,8 @@ class LineChoice {
   }
 }
 
-function isLine(kind: TimelineRow['kind']): boolean {
+/** Whether a row is a line of a console. */
+export function isLine(kind: TimelineRow['kind']): boolean {
   return kind === 'stdout' || kind === 'stderr';
 }
 

@@ -8,6 +8,7 @@ import type { OptionsOf } from '../options.ts';
 import { exitCodeOfRun, runToEnd } from '../record.ts';
 import { reportEnd, reportOutcome, reportTimeline } from '../run-output.ts';
 import { ConsoleCollector } from '../timeline.ts';
+import { resumedCollector } from '../trace-document.ts';
 import { Trace } from '../trace.ts';
 
 /**
@@ -44,6 +45,8 @@ export function goOn(continuation: Continuation): number {
   const { bundle, checkpoint, seed, overrides, lineage, options, context } = continuation;
   const { scenario, images, machines, sources } = bundle;
   const collector = new ConsoleCollector();
+  // What is shown begins here, what is kept began at the start of the run.
+  const whole = bundle.trace === null ? null : resumedCollector(bundle.trace);
   const { trace: tracePath } = context.globals;
   const name = `${scenario.name}-seed${scenario.seed ?? 0}`;
   const trace = tracePath === undefined ? null : Trace.start(context.path(tracePath), name);
@@ -54,12 +57,22 @@ export function goOn(continuation: Continuation): number {
     machines,
     trace,
     from: { checkpoint, seed, overrides },
-    onConsole: collector.piece,
+    onConsole: (piece) => {
+      collector.piece(piece);
+      whole?.piece(piece);
+    },
   });
   trace?.close();
   reportTimeline(record, collector, { full: options.full, context });
   reportOutcome(record, context);
-  const bytes = bundleOfRun({ record, images, sources, lineage, thin: options.thin });
+  const bytes = bundleOfRun({
+    record,
+    images,
+    sources,
+    lineage,
+    thin: options.thin,
+    collector: whole,
+  });
   const file = { name: scenario.name, seed: scenario.seed ?? 0, out: options.out, context };
   const path = writeBundle(bytes, file);
   reportEnd(record, path, context, { canonical: lineage === null });

@@ -25,7 +25,9 @@ import { findScenario } from '../scenario-input.ts';
 import { chooseSeed } from '../seed.ts';
 import { parseSelector, runToSelector, type Selector } from '../selector.ts';
 import { Simulation, type SimulationOptions } from '../simulation.ts';
+import { ConsoleCollector } from '../timeline.ts';
 import { Trace } from '../trace.ts';
+import { savedTraceJson } from '../trace-document.ts';
 
 /**
  * `sim save`: runs to a boundary and writes the whole world as it is there, after proving by
@@ -70,7 +72,8 @@ export function writeSavepoint(request: SavepointRequest): void {
   const engine = makeEngine(context.artifactDir);
   const machines = askedBackend(scenario, context);
   const base = { scenario, seed: scenario.seed ?? 0, images: found.images, engine, machines };
-  const { checkpoint, outcome, frontierNs, identity } = reach(base, selector, context);
+  const { frontierNs, ...reached } = reach(base, selector, context);
+  const { checkpoint, outcome } = reached;
   proveCheckpoint(base, selector, checkpoint);
   const proof = {
     selector: selector.text,
@@ -83,7 +86,7 @@ export function writeSavepoint(request: SavepointRequest): void {
     eventChain: outcome.eventChain,
   };
   const thin = request.thin ?? false;
-  const bytes = packSavepoint({ scenario, found, checkpoint, outcome, proof, thin, identity });
+  const bytes = packSavepoint({ scenario, found, proof, thin, ...reached });
   const place = out ?? join('savepoints', `${savepointName(scenario, selector)}.athanor`);
   const path = out === undefined ? join(context.artifactDir, place) : context.path(place);
   writeAtomically(path, bytes);
@@ -103,6 +106,8 @@ interface Reached {
   readonly outcome: RunOutcome;
   readonly frontierNs: number;
   readonly identity: MachinesIdentity | null;
+  /** The text of `trace.json` so far. */
+  readonly trace: string | null;
 }
 
 /** Runs to the boundary; on failure a trace ends with a record that says so (CR-18). */
@@ -111,12 +116,20 @@ function reach(base: SimulationOptions, selector: Selector, context: Context): R
   const name = `${base.scenario.name}-seed${base.seed}`;
   const trace = tracePath === undefined ? null : Trace.start(context.path(tracePath), name);
   const frames = trace === null ? {} : { onDecisionFrame: trace.frame, onEventFrame: trace.frame };
-  const simulation = new Simulation({ ...base, ...frames });
+  const collector = new ConsoleCollector();
+  const simulation = new Simulation({
+    ...base,
+    ...frames,
+    onConsole: (node, descriptor, bytes, atNs) => {
+      collector.piece({ node, descriptor, bytes: bytes.slice(), atNs });
+    },
+  });
   try {
     runToSelector(simulation, selector);
     const checkpoint = simulation.capture();
     const { quanta, decisionCount, eventCount, nowNs } = simulation;
     const identity = machinesOf(simulation);
+    const written = savedTraceJson(simulation.notes, collector);
     const fingerprints = simulation.finish();
     const last = fingerprints.fingerprints.at(-1);
     const outcome: RunOutcome = {
@@ -133,7 +146,7 @@ function reach(base: SimulationOptions, selector: Selector, context: Context): R
       properties: fingerprints.properties,
       nodes: fingerprints.nodes,
     };
-    return { checkpoint, outcome, frontierNs: nowNs, identity };
+    return { checkpoint, outcome, frontierNs: nowNs, identity, trace: written };
   } catch (error) {
     if (error instanceof SimError && error.code === 'oracle/boundary') {
       trace?.note('save_boundary_failure', error.message);
@@ -185,7 +198,7 @@ interface Saved extends Omit<Reached, 'frontierNs'> {
 }
 
 function packSavepoint(saved: Saved): Uint8Array {
-  const { scenario, found, checkpoint, outcome, proof, thin, identity } = saved;
+  const { scenario, found, checkpoint, outcome, proof, thin, identity, trace } = saved;
   return packBundle({
     scenario,
     images: found.images,
@@ -194,7 +207,7 @@ function packSavepoint(saved: Saved): Uint8Array {
     fingerprints: checkpoint.fingerprints,
     checkpoint,
     plan: planJson(scenario),
-    trace: null,
+    trace,
     environment: environmentJson(),
     manifest: {
       kind: 'savepoint',

@@ -68,21 +68,25 @@ export async function runInteractively(request: InteractiveRun): Promise<number>
     });
     const record = recordOf(scenario, simulation, request.saveOn);
     reportOutcome(record, context);
-    return conclude(record, end, request);
+    return conclude({ record, collector }, end, request);
   } finally {
     trace?.close();
     simulation.dispose();
   }
 }
 
-function conclude(record: RunRecord, end: SessionEnd, request: InteractiveRun): number {
+function conclude(
+  { record, collector }: { readonly record: RunRecord; readonly collector: ConsoleCollector },
+  end: SessionEnd,
+  request: InteractiveRun,
+): number {
   const { scenario, found, context, thin, out } = request;
   const captured = end.ended && !end.changed;
   const extra = { reproduction: captured ? 'captured' : 'not-captured' };
   let path: string | null = null;
   if (captured) {
     const { images, sources } = found;
-    const bytes = bundleOfRun({ record, images, sources, lineage: null, thin });
+    const bytes = bundleOfRun({ record, images, sources, lineage: null, thin, collector });
     const { name } = scenario;
     path = writeBundle(bytes, { name, seed: scenario.seed ?? 0, out, context });
   } else {

@@ -37,8 +37,8 @@ function seeds(count: number): readonly number[] {
 
 describe("etcd's raft library, unchanged", () => {
   it.each([
-    ['three', 8],
-    ['five', 8],
+    ['three', 100],
+    ['five', 100],
   ])(
     '%s replicas stay linearizable over %i seeds of crashes, partitions and drift',
     async (...[name, count]) => {
