@@ -88,7 +88,7 @@ function refuseStock(): SimError {
   return new SimError({
     code: 'backend/stock',
     message:
-      `the scenario asks for level L5 of its machines, the stock backend keeps L3: ` +
+      'the scenario asks for level L5 of its machines, the stock backend keeps L3: ' +
       `${STOCK_REFUSES['worlds'] ?? ''}`,
     remedy: 'use --backend plugin: it is the same stock QEMU, which loads the adapter',
   });
