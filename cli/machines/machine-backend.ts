@@ -89,7 +89,7 @@ function refuseStock(): SimError {
     code: 'backend/stock',
     message:
       'the scenario asks for level L5 of its machines, the stock backend keeps L3: ' +
-      `${STOCK_REFUSES['worlds'] ?? ''}`,
+      (STOCK_REFUSES['worlds'] ?? ''),
     remedy: 'use --backend plugin: it is the same stock QEMU, which loads the adapter',
   });
 }
