@@ -41,7 +41,9 @@ grep -c value /data/appendonlydir/*.incr.aof`,
   it('etcd elects itself, and answers', async () => {
     const image = await exercised(
       'etcd',
+      // The machine asks the same question for its readiness, and must have had its answer.
       `until etcdctl endpoint health 2>/dev/null; do sleep 0.1; done
+sleep 2
 etcdctl put key value
 etcdctl get key
 etcdctl endpoint status -w fields | grep Leader
