@@ -88,7 +88,7 @@ describe('a guest that goes wrong', () => {
     const machine = await Machine.start(await testOptions({ commandLine, nics: [], disks: [] }));
     try {
       const pieces: number[] = [];
-      for (let piece = 0; piece < 3;) {
+      for (let piece = 0; piece < 3; piece++) {
         const stop = await machine.run(3600_000 * MS);
         pieces.push(stop.events.length);
         expect(stop.reason).toBe('backlog');
