@@ -44,7 +44,7 @@ static void run(const SimHeader *header)
         return;
     }
     sim_channel_begin_run(header->b);
-    sim_resume(MIN(header->a, INT64_MAX));
+    sim_resume(MIN(header->a, SIM_TIME_MAX_NS));
 }
 
 static bool queue_event(const SimHeader *header, SimEventKind kind, const uint8_t *payload)
@@ -161,7 +161,7 @@ static void in_main_thread(void *opaque)
         save_or_load(task);
         break;
     case SIM_RESET:
-        sim_power_cycle(MIN(task->header.a, INT64_MAX), task->header.b & SIM_RESET_CLEAR_RAM);
+        sim_power_cycle(MIN(task->header.a, SIM_TIME_MAX_NS), task->header.b & SIM_RESET_CLEAR_RAM);
         answer_done(SIM_RESET);
         break;
     default:

@@ -41,6 +41,12 @@ void sim_vcpu_restart(void);
 void sim_vcpu_status(SimStatus *status);
 void sim_vcpu_init(void);
 
+/*
+ * No machine goes beyond this time, of 36 years: near INT64_MAX timers that are set again would
+ * overflow, and be due for ever.
+ */
+#define SIM_TIME_MAX_NS (INT64_C(1) << 60)
+
 /* ---- gate.c: the big lock belongs to the loop while the guest runs ---- */
 void sim_gate_init(void);
 /* The calling thread is the one that runs the guest. */

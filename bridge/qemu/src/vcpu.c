@@ -135,6 +135,9 @@ void sim_park(uint32_t reason)
     sim_flush();
 }
 
+/* How often a machine that only waits looks whether there is still a controller. */
+#define WARPS_A_LOOK 65536
+
 static void warp(int64_t delta_ns)
 {
     seqlock_write_lock(&timers_state.vm_clock_seqlock, &timers_state.vm_clock_lock);
@@ -280,6 +283,10 @@ static void advance(bool runnable)
     delta = time_to_next(sim_now());
     if (!runnable) {
         warp(delta);
+        if (loop.warps % WARPS_A_LOOK == 0) {
+            /* The lock is never given away here, so that nobody else could find out. */
+            sim_channel_look_for_controller();
+        }
         return;
     }
     choose_cpu();
