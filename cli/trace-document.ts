@@ -55,8 +55,9 @@ function serialize(
 export function resumedCollector(text: string): ConsoleCollector {
   const collector = new ConsoleCollector();
   for (const row of readTrace(text)) if (isLine(row.kind)) collector.rows.push(row);
-  const { unfinished = [] } = JSON.parse(text) as { readonly unfinished?: readonly unknown[] };
-  for (const piece of unfinished) {
+  const { unfinished = [] } = JSON.parse(text) as { readonly unfinished?: unknown };
+  if (!Array.isArray(unfinished)) refuse('its lines without an end are no list');
+  for (const piece of unfinished as readonly unknown[]) {
     const { at_ns: atNs, node, descriptor, base64 } = (piece ?? {}) as Record<string, unknown>;
     const isSound =
       Number.isSafeInteger(atNs) &&
