@@ -7,7 +7,9 @@ import { startProcess } from '../../bridge/machine-process.ts';
 import { testOptions } from '../support/machine-fixture.ts';
 
 const MS = 1_000_000;
-const ROUNDS = 6;
+const ROUNDS = 20;
+/** A process that has not ended by then goes on for ever. */
+const END_MS = 60_000;
 const MESSAGES = 60;
 /** These take the name of a file or a socket: one that leads nowhere. */
 const NAMES: readonly number[] = [COMMAND.SAVE, COMMAND.LOAD, COMMAND.FORK];
@@ -37,6 +39,20 @@ function nonsense(draw: (limit: number) => number): Buffer {
   return Buffer.concat([header, payload]);
 }
 
+/** Why `process` ended, or that it did not. */
+function ending(ended: Promise<string>): Promise<string> {
+  const late = sleep(END_MS, 'it goes on', { ref: false });
+  return Promise.race([ended, late]);
+}
+
+function message(type: number, a: bigint, b = 0n): Buffer {
+  const header = Buffer.alloc(HEADER_BYTES);
+  header.writeUInt32LE(type, 4);
+  header.writeBigUInt64LE(a, 8);
+  header.writeBigUInt64LE(b, 16);
+  return header;
+}
+
 describe('a machine whose controller talks nonsense (fuzz)', () => {
   it.each(Array.from({ length: ROUNDS }, (_, round) => [round]))(
     'ends in order when the channel closes, and by no signal (round %i)',
@@ -52,12 +68,28 @@ describe('a machine whose controller talks nonsense (fuzz)', () => {
         if (round % 2 === 1) process.stream.write(Buffer.alloc(4 * HEADER_BYTES, 0xff));
         await sleep(200);
         process.stream.destroy();
-        expect(await process.ended).toMatch(/^exit code [01]$/);
+        expect(await ending(process.ended)).toMatch(/^exit code [01]$/);
       } finally {
         await process.kill();
       }
     },
   );
+
+  it('ends when its controller leaves while it is off for years', async () => {
+    const options = await testOptions({ memoryMiB: 64 });
+    const process = await startProcess(options.backend.binary, machineArguments(options));
+    try {
+      await new Promise((resolve) => process.stream.once('data', resolve));
+      process.stream.on('data', () => undefined).on('error', () => undefined);
+      process.stream.write(message(COMMAND.RESET, 2n ** 60n));
+      process.stream.write(message(COMMAND.RUN, 2n ** 60n));
+      await sleep(500);
+      process.stream.destroy();
+      expect(await ending(process.ended)).toBe('exit code 0');
+    } finally {
+      await process.kill();
+    }
+  });
 });
 
 describe('a guest that goes wrong', () => {

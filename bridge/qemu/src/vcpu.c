@@ -83,6 +83,12 @@ void sim_hold(int64_t until_ns)
     slice.hold_until_ns = until_ns;
 }
 
+/* Whether the machine has no power yet: its vCPUs do not run. */
+static bool is_held(int64_t now)
+{
+    return now < slice.hold_until_ns;
+}
+
 /*
  * A kick brings the instruction count up to date first: what the main thread does next (a bottom
  * half that the guest has just scheduled) reads the time of the guest's own instruction.
@@ -190,8 +196,8 @@ static void execute(CPUState *cpu, int64_t budget)
 }
 
 /*
- * Nanoseconds to the next thing that happens without the guest, at least 1. Off means off: timers
- * of a machine without power wait until it has power again.
+ * Nanoseconds to the next thing that happens without the guest, at least 1. Timers go on while the
+ * machine has no power: a chip that had to make up for years would do so in one endless turn.
  */
 static int64_t time_to_next(int64_t now)
 {
@@ -199,6 +205,9 @@ static int64_t time_to_next(int64_t now)
     int64_t event_ns = sim_event_next_ns();
 
     delta = qemu_soonest_timeout(delta, loop.limit_ns - now);
+    if (is_held(now)) {
+        delta = qemu_soonest_timeout(delta, slice.hold_until_ns - now);
+    }
     return event_ns < 0 ? delta : qemu_soonest_timeout(delta, event_ns - now);
 }
 
@@ -216,20 +225,6 @@ static int64_t budget_for(CPUState *cpu, int64_t delta_ns)
     return CPU_NEXT(first_cpu) ? MIN(budget, (int64_t)slice.left) : budget;
 }
 
-/* One pass while the machine is off: time passes and nothing else. */
-static bool pass_while_off(int64_t now)
-{
-    if (now >= slice.hold_until_ns) {
-        return false;
-    }
-    if (now >= loop.limit_ns) {
-        sim_park(loop.stop_reason);
-    } else {
-        warp(MIN(slice.hold_until_ns, loop.limit_ns) - now);
-    }
-    return true;
-}
-
 /* One pass between two instructions; true if it did something and is to be called again. */
 static bool do_due_work(void)
 {
@@ -239,9 +234,6 @@ static bool do_due_work(void)
         return true;
     }
     now = sim_now();
-    if (pass_while_off(now)) {
-        return true;
-    }
     if (qemu_clock_deadline_ns_all(QEMU_CLOCK_VIRTUAL, QEMU_TIMER_ATTR_ALL) == 0) {
         qemu_clock_run_timers(QEMU_CLOCK_VIRTUAL);
         return true;
@@ -275,13 +267,14 @@ static void serve_requests(bool *stopped, bool *runnable)
 /* What is due now, or else time: of the guest's instructions, or without them. */
 static void advance(bool runnable)
 {
-    int64_t delta;
+    int64_t now, delta;
 
     if (do_due_work()) {
         return;
     }
-    delta = time_to_next(sim_now());
-    if (!runnable) {
+    now = sim_now();
+    delta = time_to_next(now);
+    if (!runnable || is_held(now)) {
         warp(delta);
         if (loop.warps % WARPS_A_LOOK == 0) {
             /* The lock is never given away here, so that nobody else could find out. */
