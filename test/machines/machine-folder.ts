@@ -23,7 +23,8 @@ export class MachineFolder {
   /** Makes the image, unless it was made before. */
   async image(machine: string): Promise<void> {
     await testBackend();
-    await this.sim('vm', 'image', machine, '--out', machine);
+    const made = await this.sim('vm', 'image', machine, '--out', machine.replace('.vm.toml', ''));
+    if (made.exitCode !== 0) throw new Error(made.errors);
   }
 
   /** Writes a scenario down, with some of its words replaced; each must be there. */
