@@ -11,7 +11,7 @@ import { diagnose } from '../suite/diagnose.ts';
 import { junitXml } from '../suite/junit.ts';
 import type { Leaf } from '../suite/leaf.ts';
 import { openLeafCrew } from '../suite/leaf-crew.ts';
-import { sayLeaf, saySummary } from '../suite/say-leaves.ts';
+import { sayLeaf, sayOrders, saySummary } from '../suite/say-leaves.ts';
 import {
   decodeReport,
   encodeReport,
@@ -68,7 +68,9 @@ async function runLeaves(
   const start = { suite, seed: seed.seed, plans, artifactDir };
   const crew = openLeafCrew(start, options.jobs ?? 1);
   try {
-    const all = selectLeaves(suite, await crew.discover(tests), options.leaf);
+    const found = await crew.discover(tests);
+    sayOrders(found, context);
+    const all = selectLeaves(suite, found, options.leaf);
     const places = selectShard(all, options.shard);
     const leaves = places.map((place) => all[place] as Leaf);
     const { spec } = suite.plan;

@@ -1,6 +1,6 @@
 import { planDocument, type PlanTree } from '../../sim/index.ts';
 import type { RunRecord } from '../record.ts';
-import { leafTitle, type Leaf } from './leaf.ts';
+import { leafTitle, levelOf, type Leaf } from './leaf.ts';
 import { TEST_NODE } from './leaf-source.ts';
 
 /** What became of a leaf (FB-52, FB-70). */
@@ -71,7 +71,10 @@ export function isRed({ outcome }: Pick<LeafReport, 'outcome'>): boolean {
 
 /** `plan.json` of a leaf's bundle: the suite's plan, and which leaf of it this is (FB-54, FB-47). */
 export function leafPlanJson(plan: PlanTree, leaf: Leaf): string {
-  const axes = leaf.pins.map(({ axis, index }) => ({ name: axis.name, value: index }));
+  const axes = leaf.pins.map(({ axis, index }) => {
+    const level = levelOf(axis);
+    return { name: axis.name, value: index, ...(level === null ? {} : { level }) };
+  });
   const own = { test: leaf.test.name, index: leaf.index, title: leafTitle(leaf), axes };
   return `${JSON.stringify({ ...planDocument(plan), leaf: own }, null, 2)}\n`;
 }

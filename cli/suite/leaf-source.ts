@@ -21,10 +21,18 @@ export class LeafSource implements DecisionSource {
   private readonly choices: ReadonlyMap<string, number>;
   private readonly rules: readonly PinnedRule[];
   private readonly fired: number[];
+  /** Which branch goes on, each time that several can; the first one after those. */
+  private readonly order: readonly number[];
+  private steps = 0;
 
-  constructor(choices: ReadonlyMap<string, number>, rules: readonly PinnedRule[]) {
+  constructor(
+    choices: ReadonlyMap<string, number>,
+    rules: readonly PinnedRule[],
+    order: readonly number[],
+  ) {
     this.choices = choices;
     this.rules = rules;
+    this.order = order;
     this.fired = rules.map(() => 0);
   }
 
@@ -32,6 +40,8 @@ export class LeafSource implements DecisionSource {
     const { name } = stream;
     if (name.startsWith(CHOICES)) {
       const axis = name.slice(CHOICES.length);
+      if (/^parallel#\d+\/step$/.test(axis))
+        return Math.min(this.order[this.steps++] ?? 0, arity - 1);
       this.seen.set(axis, arity);
       return Math.min(this.choices.get(axis) ?? 0, arity - 1);
     }

@@ -1,5 +1,5 @@
-import type { Axis, PlannedTest } from '../../sim/index.ts';
-import { leafCount, leafDigits } from '../../sim/index.ts';
+import type { Axis, ExploredOrder, PlannedTest } from '../../sim/index.ts';
+import { COUNT_MAX, leafCount, leafDigits } from '../../sim/index.ts';
 
 /** A dimension of a test that a run can pin. */
 export type LeafAxis =
@@ -11,6 +11,13 @@ export type LeafAxis =
       readonly name: string;
       readonly size: number;
       readonly shown: readonly string[] | null;
+    }
+  /** An order of the steps of branches, of those that can differ. */
+  | {
+      readonly kind: 'order';
+      readonly name: string;
+      readonly size: number;
+      readonly order: ExploredOrder;
     };
 
 /** One execution of a test: each axis at one of its values. */
@@ -38,6 +45,43 @@ export function choiceAxes(
   return [...known, ...found];
 }
 
+/** The name of the axis of all ordered steps of a body: one order goes through its `parallel`s. */
+const ORDER_AXIS = 'events';
+
+/** A leaf for each order of the steps that its branches take; itself where they take none. */
+export function orderedLeaves(
+  leaf: Leaf,
+  orders: readonly ExploredOrder[],
+  first: number,
+): readonly Leaf[] {
+  if (orders.length === 1 && orders[0]?.text === '') return [{ ...leaf, index: first }];
+  return orders.map((order, index) => {
+    const axis = { kind: 'order', name: ORDER_AXIS, size: orders.length, order } as const;
+    return { ...leaf, index: first + index, pins: [...leaf.pins, { axis, index }] };
+  });
+}
+
+/** What the leaves of a test say of how its branches were interleaved (FB-44): of launches, or of events. */
+export function levelOf(axis: LeafAxis): 'launch' | 'event' | null {
+  if (axis.kind === 'order') return 'event';
+  return axis.kind === 'choice' && axis.name.startsWith('parallel#') ? 'launch' : null;
+}
+
+/** How many orders a test's leaves stand for, and how many of them there are; null without ordered steps. */
+export function countExplored(
+  leaves: readonly Leaf[],
+): { readonly orders: number; readonly estimated: boolean; readonly explored: number } | null {
+  const counts = leaves.flatMap(({ pins }) => {
+    return pins.flatMap(({ axis }) => (axis.kind === 'order' ? [axis.order.equivalent] : []));
+  });
+  if (counts.length === 0) return null;
+  return {
+    orders: counts.reduce((sum: number, count) => Math.min(COUNT_MAX, sum + (count ?? 1)), 0),
+    estimated: counts.includes(null),
+    explored: counts.length,
+  };
+}
+
 /** All leaves of axes, in mixed-radix order (FB-46). */
 export function enumerateLeaves(
   test: PlannedTest,
@@ -59,8 +103,11 @@ export function leafTitle({ test, index, pins }: Leaf): string {
     if (axis.kind === 'rule') {
       return `${axis.name}=${value.toString(2).padStart(Math.log2(axis.size), '0')}`;
     }
+    if (axis.kind === 'order') return `${axis.name}=${axis.order.text}`;
     const text = axis.kind === 'choice' ? axis.shown?.[value] : axis.name;
-    return axis.kind === 'cell' ? axis.name : `${axis.name}=${text ?? `#${value}`}`;
+    if (axis.kind === 'cell') return axis.name;
+    const level = levelOf(axis) ?? '';
+    return `${axis.name}=${level}${text ?? `#${value}`}`;
   });
   return `${test.name} [leaf ${index}] ${shown.join(', ')}`;
 }

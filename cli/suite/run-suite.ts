@@ -1,9 +1,18 @@
 import { DISK_CHANCES, LINK_CHANCES, MODEL_EXIT, type SourceFile } from '../../scenarios/index.ts';
-import type { PlannedTest } from '../../sim/index.ts';
+import {
+  decodeEvents,
+  LOG_EVENTS,
+  OrderExplorer,
+  orderSteps,
+  readWholeLog,
+  type ExploredOrder,
+  type OrderStep,
+  type PlannedTest,
+} from '../../sim/index.ts';
 import type { WasmEngine } from '../../wasm/index.ts';
 import { bundleOfRun } from '../bundle-write.ts';
 import { runToEnd, type ConsolePiece, type RunRecord } from '../record.ts';
-import { choiceAxes, enumerateLeaves, type Leaf, type LeafAxis } from './leaf.ts';
+import { choiceAxes, enumerateLeaves, orderedLeaves, type Leaf, type LeafAxis } from './leaf.ts';
 import {
   isRed,
   leafPlanJson,
@@ -97,7 +106,8 @@ export class SuiteRunner {
   private leaves(test: PlannedTest): readonly Leaf[] {
     const bodyAxes = test.compositions
       .filter(({ kind }) => this.options.plans && (kind === 'choose' || kind === 'parallel'))
-      .flatMap(({ axes }) => axes);
+      .flatMap(({ axes }) => axes)
+      .filter(({ level }) => level !== 'event');
     const cells: readonly (string | null)[] = test.matrixCells.length === 0 ? [null] : test.faults;
     const known = this.record(test, cells[0] ?? null);
     const leaves: Leaf[] = [];
@@ -107,15 +117,48 @@ export class SuiteRunner {
       if (cell !== null)
         axes.push({ kind: 'cell', name: test.matrixCells[index] ?? cell, size: 1 });
       axes.push(...this.ruleAxes(faults), ...choiceAxes(bodyAxes, known));
-      leaves.push(...enumerateLeaves(test, axes, leaves.length));
+      for (const leaf of enumerateLeaves(test, axes, leaves.length)) {
+        if (this.hasOrders) leaves.push(...orderedLeaves(leaf, this.orders(leaf), leaves.length));
+        else leaves.push(leaf);
+      }
     }
     return leaves;
+  }
+
+  /** The orders of branches' steps that can differ in a leaf; each of its runs finds further ones. */
+  private orders(leaf: Leaf): readonly ExploredOrder[] {
+    const explorer = new OrderExplorer();
+    for (let order = explorer.next(); order !== null; order = explorer.next()) {
+      explorer.take(this.steps(leaf, order));
+    }
+    return explorer.orders;
+  }
+
+  /** The steps of a leaf's branches under an order. */
+  private steps(leaf: Leaf, order: readonly number[]): readonly OrderStep[] {
+    const { timed } = this.suite.program.tally;
+    timed.clear();
+    const rules = this.pinnedRules(leaf);
+    const body = this.bodyOf(leaf.test, this.faultsOf(leaf));
+    const { record } = this.execute(body, new LeafSource(choicesOf(leaf), rules, order));
+    if (record.error !== null) throw record.error;
+    const events = decodeEvents(readWholeLog(record.events, LOG_EVENTS));
+    const steps = orderSteps(events, this.testNode);
+    // Time has a part in what services do that look at it, and occurrences are counted over all of a world.
+    const services = [...timed.keys()].some((name) => name !== TEST_NODE);
+    if (!services && rules.length === 0) return steps;
+    return steps.map((step) => ({ ...step, touches: { ...step.touches, everything: true } }));
+  }
+
+  /** Whether anything in the spec asks for orders of steps; looking for them takes a run of each leaf. */
+  private get hasOrders(): boolean {
+    return [...this.suite.model.files.values()].some((text) => /['"`](dpor|event)['"`]/.test(text));
   }
 
   /** Runs one leaf. */
   run(leaf: Leaf): LeafResult {
     const body = this.bodyOf(leaf.test, this.faultsOf(leaf));
-    const source = new LeafSource(choicesOf(leaf), this.pinnedRules(leaf));
+    const source = new LeafSource(choicesOf(leaf), this.pinnedRules(leaf), orderOf(leaf));
     // The body's node is the last; what it says as it fails is why it failed.
     let said = '';
     const { tally } = this.suite.program;
@@ -142,7 +185,7 @@ export class SuiteRunner {
 
   /** The choices that a body asks for when each takes its first option. */
   private record(test: PlannedTest, cell: string | null): ReadonlyMap<string, number> {
-    const source = new LeafSource(new Map(), []);
+    const source = new LeafSource(new Map(), [], []);
     this.execute(this.bodyOf(test, cell === null ? test.faults : [cell]), source);
     return source.seen;
   }
@@ -246,6 +289,10 @@ function choicesOf({ pins }: Leaf): ReadonlyMap<string, number> {
   return new Map(
     pins.flatMap(({ axis, index }) => (axis.kind === 'choice' ? [[axis.name, index]] : [])),
   );
+}
+
+function orderOf({ pins }: Leaf): readonly number[] {
+  return pins.flatMap(({ axis }) => (axis.kind === 'order' ? axis.order.choices : []));
 }
 
 function detailOf({ outcome, error }: RunRecord): string {

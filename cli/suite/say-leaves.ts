@@ -1,5 +1,6 @@
 import type { Context } from '../context.ts';
 import { shellQuote } from '../host.ts';
+import { countExplored, type Leaf } from './leaf.ts';
 import { isRed, type LeafReport } from './leaf-report.ts';
 import type { PlacedReport } from './suite-report.ts';
 
@@ -37,6 +38,33 @@ export function sayLeaf(
     virtual_ns: virtualNs,
     bundle,
   });
+}
+
+/** What became of the orders of branches' steps, by tests: how many there are, and how many differ. */
+export function sayOrders(leaves: readonly Leaf[], { output }: Context): void {
+  const byTest = new Map<string, Leaf[]>();
+  for (const leaf of leaves) {
+    const { name } = leaf.test;
+    const known = byTest.get(name);
+    if (known === undefined) byTest.set(name, [leaf]);
+    else known.push(leaf);
+  }
+  for (const [test, own] of byTest) {
+    const found = countExplored(own);
+    if (found === null) continue;
+    const { orders, estimated, explored } = found;
+    const least = estimated ? 'at least ' : '';
+    const counts = `${least}${orders} orders, ${explored} explored, ${least}${orders - explored} equivalent`;
+    output.say(`Orders: ${test}: ${counts}`);
+    output.record({
+      type: 'orders',
+      test,
+      orders,
+      explored,
+      equivalent: orders - explored,
+      estimated,
+    });
+  }
 }
 
 /** How many leaves ended how; the exit code of the suite. */

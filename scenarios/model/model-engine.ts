@@ -13,6 +13,13 @@ export interface Declared {
   readonly options: Readonly<Record<string, unknown>>;
 }
 
+/** What bodies have said so far in this process; no run sees it. */
+export interface BodyTally {
+  assertions: number;
+  /** How often they looked at a clock or set a timer: by the names of their nodes. */
+  readonly timed: Map<string, number>;
+}
+
 /** The compiled bodies of a model image. */
 export interface ModelProgram {
   readonly realm: Realm;
@@ -21,8 +28,7 @@ export interface ModelProgram {
   readonly modules: object;
   /** A text in which places of the code are those of the spec. */
   readonly locate: (text: string) => string;
-  /** What its bodies have said so far in this process; no run sees it. */
-  readonly tally: { assertions: number };
+  readonly tally: BodyTally;
 }
 
 const modulesSchema = z
@@ -64,7 +70,8 @@ export class ModelEngine {
       const files = modulesSchema.parse(JSON.parse(text));
       const modules = realm.compile(files);
       const main = files[0]?.name ?? '';
-      program = { realm, modules, main, locate: locator(files), tally: { assertions: 0 } };
+      const tally = { assertions: 0, timed: new Map<string, number>() };
+      program = { realm, modules, main, locate: locator(files), tally };
     } catch (error) {
       throw new SimError({
         code: 'guest/model',

@@ -6,11 +6,13 @@ import {
   type Guest,
   type GuestImage,
   type GuestPort,
+  type Interest,
   type Outcome,
 } from '../../sim/index.ts';
 import { ModelHost } from './model-host.ts';
 import type { ModelProgram } from './model-engine.ts';
-import type { RealmGuest, RealmState } from './realm.ts';
+import { nextStep, OrderHold, type BranchStep } from './order-hold.ts';
+import { STEP_KINDS, type RealmGuest, type RealmState, type StepKind } from './realm.ts';
 
 /** How a body that was halted, or filtered by an assumption, exits; a failed one exits with 1. */
 export const MODEL_EXIT = { passed: 0, failed: 1, halted: 75, filtered: 76 } as const;
@@ -21,7 +23,7 @@ const STEPS_AT_ONCE_MAX = 20_000;
 const JOURNAL_LENGTH_MAX = 256 * 1024 * 1024;
 
 /** What a body was told and when it went on, in order: all that its state depends on. */
-type JournalEntry = readonly ['answer', string] | readonly ['step', 'waiter' | 'timer', number];
+type JournalEntry = readonly ['answer', string] | readonly ['step', StepKind, number];
 
 /**
  * A body of a spec as a guest. Time stands while it runs; it moves where the body waits. Its image is
@@ -40,12 +42,18 @@ export class ModelGuest implements Guest {
   private failure: { readonly error: unknown } | null = null;
   /** While the body is restored, answers come from here and touch no port. */
   private replayed: Iterator<JournalEntry> | null = null;
+  /** Holds back branches whose steps are ordered. */
+  private readonly hold = new OrderHold();
 
   constructor(program: ModelProgram, port: GuestPort) {
     this.program = program;
     this.port = port;
-    this.host = new ModelHost(port, () => {
-      program.tally.assertions++;
+    const { tally } = program;
+    this.host = new ModelHost(port, {
+      asserted: () => {
+        tally.assertions++;
+      },
+      timed: () => tally.timed.set(port.name, (tally.timed.get(port.name) ?? 0) + 1),
     });
   }
 
@@ -57,7 +65,7 @@ export class ModelGuest implements Guest {
       if (this.failure !== null) throw this.failure.error;
       const state = this.program.realm.state(this.guest as RealmGuest);
       if (state.outcome !== null) return this.exit(state.outcome, atNs);
-      if (!this.stepOnce(state)) return this.wait(state, atNs);
+      if (!this.stepOnce(state, atNs)) return this.wait(state, atNs);
       if (steps === STEPS_AT_ONCE_MAX) return this.spin(atNs);
     }
   }
@@ -65,11 +73,13 @@ export class ModelGuest implements Guest {
   capture(): GuestImage {
     const started = this.guest !== null;
     const journal = this.journal.map((entry) => entry.slice());
-    return { kind: 'model', version: 1, pages: new Map(), state: { started, journal } };
+    const state = { started, journal, ...this.hold.capture() };
+    return { kind: 'model', version: 1, pages: new Map(), state };
   }
 
   restore(image: GuestImage): void {
     const { started, journal } = readModelImage(image);
+    this.hold.restore(image.state);
     this.journal = journal.slice();
     this.journalLength = journal.reduce((sum, entry) => sum + lengthOf(entry), 0);
     this.guest = null;
@@ -135,22 +145,59 @@ export class ModelGuest implements Guest {
     }
   }
 
-  /** Takes the first thing that is ready: sockets in the order of waiting, then the due timer. */
-  private stepOnce({ interests, timer }: RealmState): boolean {
-    const { realm } = this.program;
-    const ready = interests.findIndex((interest) => this.port.sockets.isReady([interest]));
-    const due = timer !== null && timer.atNs <= this.port.monotonicNs();
-    if (ready < 0 && !due) return false;
-    const kind = ready >= 0 ? 'waiter' : 'timer';
-    const which = ready >= 0 ? ready : (timer?.id ?? 0);
-    this.record(['step', kind, which]);
-    realm.step(this.guest as RealmGuest, kind, which);
+  /** Takes the first thing that is ready; of branches whose steps are ordered, what is decided. */
+  private stepOnce(state: RealmState, atNs: number): boolean {
+    const ready = {
+      isReady: (interest: Interest) => this.port.sockets.isReady([interest]),
+      nowNs: () => this.port.monotonicNs(),
+    };
+    const step =
+      state.group === undefined ? nextStep(state, ready) : this.ordered(state, ready, atNs);
+    if (step === null) return false;
+    this.record(['step', step.kind, step.which]);
+    this.program.realm.step(this.guest as RealmGuest, step.kind, step.which);
     return true;
   }
 
+  /** The step of the branch that is chosen of those that can go on, once the world has come to rest. */
+  private ordered(
+    state: RealmState,
+    ready: Parameters<typeof nextStep>[1],
+    atNs: number,
+  ): BranchStep | null {
+    const group = state.group as NonNullable<RealmState['group']>;
+    // What is of no branch goes on as ever.
+    const free = nextStep(state, ready, null);
+    if (free !== null) return free;
+    const steps = group.branches.flatMap(({ branch }) => {
+      const step = branch === null ? null : nextStep(state, ready, branch);
+      return step === null ? [] : [{ branch: branch as number, step }];
+    });
+    if (steps.length === 0 && !group.ended) return null;
+    if (this.hold.holds(atNs, this.port.isSettled())) return null;
+    this.hold.release();
+    if (group.ended) {
+      this.host.join(group.number);
+      return { kind: 'join', which: 0 };
+    }
+    steps.sort((a, b) => a.branch - b.branch);
+    const chosen = this.host.step(
+      group.number,
+      steps.map(({ branch }) => branch),
+    );
+    const { step } = steps.find(({ branch }) => branch === chosen) as (typeof steps)[number];
+    if (step.kind === 'timer') this.host.due();
+    return step;
+  }
+
   private wait({ interests, timer }: RealmState, atNs: number): Effect {
+    const heldUntilNs = this.hold.untilNs;
+    if (heldUntilNs !== null) {
+      return { kind: 'wait', atNs, wait: { deadlineNs: heldUntilNs, interests: [] } };
+    }
     const deadlineNs = timer === null ? null : this.port.deadlineFromMonotonic(BigInt(timer.atNs));
-    return { kind: 'wait', atNs, wait: { deadlineNs, interests } };
+    const plain = interests.map(({ socket, readiness }) => ({ socket, readiness }));
+    return { kind: 'wait', atNs, wait: { deadlineNs, interests: plain } };
   }
 
   private exit({ outcome, message }: NonNullable<RealmState['outcome']>, atNs: number): Effect {
@@ -195,5 +242,5 @@ function isEntry(entry: unknown): boolean {
   if (!Array.isArray(entry)) return false;
   const [kind, first, second] = entry as unknown[];
   if (kind === 'answer') return typeof first === 'string';
-  return kind === 'step' && (first === 'waiter' || first === 'timer') && typeof second === 'number';
+  return kind === 'step' && STEP_KINDS.some((each) => each === first) && typeof second === 'number';
 }

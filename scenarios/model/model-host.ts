@@ -1,9 +1,16 @@
 import {
+  beginResult,
+  ORDER_BRANCHES_MAX,
+  digest32,
+  encodeUtf8,
   ERRNO,
   errnoName,
   interleavingCount,
   interleavingOrder,
+  ORDER_EVENTS,
   ROOT,
+  stepResult,
+  TOUCH,
   type GuestPort,
   type Interleavings,
 } from '../../sim/index.ts';
@@ -22,6 +29,14 @@ const OPTIONS_MAX = 1_000_000;
 
 type Operation = (...args: never[]) => unknown;
 
+/** Hears what a body does, for whoever runs it: no run depends on it. */
+export interface BodyWatcher {
+  /** It asserted something, that holds or not. */
+  readonly asserted: () => void;
+  /** It looked at a clock, or set a timer; `ordered` within branches whose steps are ordered. */
+  readonly timed: (ordered: boolean) => void;
+}
+
 /** What the realm throws as an Error in the body. */
 class Refusal extends Error {}
 
@@ -32,14 +47,26 @@ class Refusal extends Error {}
 export class ModelHost {
   private readonly port: GuestPort;
   private readonly operations: ReadonlyMap<string, Operation>;
-  private parallels = 0;
+  private readonly watcher: BodyWatcher;
 
-  /** `onAssertion` hears of each assertion of the body, whether it holds or not. */
-  constructor(port: GuestPort, onAssertion: () => void) {
+  constructor(port: GuestPort, watcher: BodyWatcher) {
     this.port = port;
+    this.watcher = watcher;
     this.operations = new Map<string, Operation>([
-      ['monotonic', () => port.monotonicNs()],
-      ['realtime', () => Number(port.realtimeNs() / 1_000_000n)],
+      [
+        'monotonic',
+        (ordered: boolean) => {
+          this.clock(ordered);
+          return port.monotonicNs();
+        },
+      ],
+      [
+        'realtime',
+        (ordered: boolean) => {
+          this.clock(ordered);
+          return Number(port.realtimeNs() / 1_000_000n);
+        },
+      ],
       ['random', () => this.random()],
       [
         'console',
@@ -48,13 +75,22 @@ export class ModelHost {
           return null;
         },
       ],
-      ['asserted', onAssertion],
+      ['asserted', () => watcher.asserted()],
       ['choose', (name: string, count: number) => this.choose(name, count)],
-      ['order', (branches: number, policy: unknown) => this.order(branches, policy)],
+      [
+        'order',
+        (number: number, branches: number, policy: unknown) => this.order(number, branches, policy),
+      ],
+      [
+        'group',
+        (number: number, branches: number, policy: unknown, shared: readonly number[] | null) =>
+          this.group(number, branches, policy, shared),
+      ],
+      ['cut', () => this.touch('', TOUCH.cut)],
       ['gap', () => PARALLEL_GAP_NS],
       ['connect', (host: string, number: number) => this.connect(host, number)],
       ['connected', (socket: number) => this.connected(socket)],
-      ['listen', (number: number) => this.listen(number)],
+      ['listen', (number: number, ordered: boolean) => this.listen(number, ordered)],
       ['accept', (socket: number) => this.accept(socket)],
       ['send', (socket: number, data: string) => this.send(socket, data)],
       ['receive', (socket: number) => this.receive(socket)],
@@ -65,8 +101,11 @@ export class ModelHost {
           return null;
         },
       ],
-      ['readFile', (path: string) => this.readFile(path)],
-      ['writeFile', (path: string, data: string) => this.writeFile(path, data)],
+      ['readFile', (path: string, ordered: boolean) => this.readFile(path, ordered)],
+      [
+        'writeFile',
+        (path: string, data: string, ordered: boolean) => this.writeFile(path, data, ordered),
+      ],
     ]);
   }
 
@@ -79,6 +118,61 @@ export class ModelHost {
       if (error instanceof Refusal) return JSON.stringify({ error: error.message });
       throw error;
     }
+  }
+
+  /** The branch that goes on, of those that can: a decision. */
+  step(number: number, branches: readonly number[]): number {
+    const place = this.port.choose(`parallel#${number}/step`, branches.length);
+    const branch = branches[place] as number;
+    this.log(ORDER_EVENTS.step, branch, stepResult(branches, this.port.isSettled()));
+    return branch;
+  }
+
+  /** A step began because its time had come: what was before it had a part in that. */
+  due(): void {
+    this.touch('', TOUCH.everything);
+  }
+
+  /** The body goes on after its branches. */
+  join(number: number): void {
+    this.log(ORDER_EVENTS.end, number, stepResult([], this.port.isSettled()));
+  }
+
+  private log(kind: string, input: number, result: number): void {
+    this.port.effect(this.port.eventKind(kind), input, result);
+  }
+
+  /** A body looks at a clock, or sets a timer: `ordered` within branches whose steps are ordered. */
+  private clock(ordered: boolean): void {
+    this.watcher.timed(ordered);
+    if (ordered) this.touch('', TOUCH.everything);
+  }
+
+  /** A step touches something that no other event tells of. */
+  private touch(what: string, how: number): void {
+    this.log(ORDER_EVENTS.touch, digest32(encodeUtf8(what)), how);
+  }
+
+  /** Branches whose steps are ordered begin; without `shared` all of them may share memory. */
+  private group(
+    number: number,
+    branches: number,
+    policy: unknown,
+    shared: readonly number[] | null,
+  ): void {
+    if (policy !== 'dpor' && policy !== 'all') {
+      const shown = JSON.stringify(policy);
+      throw new Refusal(
+        `interleavings ${shown} is of launches; of events there are "dpor" and "all"`,
+      );
+    }
+    if (branches > ORDER_BRANCHES_MAX) {
+      throw new Refusal(
+        `parallel() orders the steps of ${branches} branches, more than ${ORDER_BRANCHES_MAX}`,
+      );
+    }
+    const all = Array.from({ length: branches }, (_, branch) => branch);
+    this.log(ORDER_EVENTS.begin, number, beginResult(shared ?? all, policy === 'all'));
   }
 
   private random(): number {
@@ -94,8 +188,8 @@ export class ModelHost {
   }
 
   /** The order in which branches start, first to last. */
-  private order(branches: number, policy: unknown): readonly number[] {
-    const name = `parallel#${++this.parallels}`;
+  private order(number: number, branches: number, policy: unknown): readonly number[] {
+    const name = `parallel#${number}`;
     const plain = Array.from({ length: branches }, (_, branch) => branch);
     if (policy === 1) return plain;
     if (!isPolicy(policy))
@@ -122,8 +216,9 @@ export class ModelHost {
     return true;
   }
 
-  private listen(number: number): number {
+  private listen(number: number, ordered: boolean): number {
     const { sockets } = this.port;
+    if (ordered) this.touch(`port ${number}`, TOUCH.write);
     const socket = this.check(sockets.open('tcp'), 'open a socket');
     this.check(sockets.bind(socket, 0, number), `listen on port ${number}`);
     this.check(sockets.listen(socket, 128), `listen on port ${number}`);
@@ -148,8 +243,9 @@ export class ModelHost {
     return bytes.subarray(0, this.check(result, 'receive')).toString('latin1');
   }
 
-  private readFile(path: string): string {
+  private readFile(path: string, ordered: boolean): string {
     const { files } = this.port;
+    if (ordered) this.touch(parts(path).join('/'), TOUCH.read);
     const inode = this.check(this.lookUp(parts(path)), `read ${path}`);
     const { size } = files.stat(inode);
     if (size > FILE_BYTES_MAX) throw new Refusal(`${path} has ${size} bytes`);
@@ -158,8 +254,9 @@ export class ModelHost {
     return bytes.toString('latin1');
   }
 
-  private writeFile(path: string, data: string): null {
+  private writeFile(path: string, data: string, ordered: boolean): null {
     const { files } = this.port;
+    if (ordered) this.touch(parts(path).join('/'), TOUCH.write);
     const names = parts(path);
     const name = names.pop() ?? '';
     const folder = this.check(this.lookUp(names), `write ${path}`);

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import ts from 'typescript';
+import { markBranchMemory } from '../spec/branch-memory.ts';
 import type { SpecModel } from '../spec/spec-model.ts';
 import { MODEL_MAGIC, type ModelModule } from './model-format.ts';
 
@@ -11,14 +12,15 @@ export interface ModelImage {
 }
 
 /**
- * The code of a spec's files: the spec itself first, then the others by name. Types are taken off,
- * nothing else changes; each has the map back to its lines.
+ * The code of a spec's files: the spec itself first, then the others by name. Types are taken off, and
+ * branches whose steps are ordered are told whether they share memory; each has the map back to its lines.
  */
 export function modelImage({ file, files }: SpecModel): ModelImage {
   const names = [file, ...[...files.keys()].filter((name) => name !== file).sort()];
   const modules = names.map((name): ModelModule => {
     const { outputText, sourceMapText = '' } = ts.transpileModule(files.get(name) ?? '', {
       fileName: name,
+      transformers: { before: [markBranchMemory()] },
       compilerOptions: {
         target: ts.ScriptTarget.ES2022,
         module: ts.ModuleKind.CommonJS,

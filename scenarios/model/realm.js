@@ -52,7 +52,7 @@
       warn: (...values) => report(2, values),
       error: (...values) => report(2, values),
     },
-    performance: { now: () => call('monotonic') / 1e6 },
+    performance: { now: () => call('monotonic', isOrdered()) / 1e6 },
     crypto: {
       getRandomValues: (array) => {
         for (let index = 0; index < array.length; index++) {
@@ -86,8 +86,15 @@
   function addTimer(ms, everyMs, run) {
     const id = ++current.lastTimer;
     const delayNs = Math.max(0, Math.round(Number(ms) * 1e6)) || 0;
-    current.timers.set(id, { id, atNs: call('monotonic') + delayNs, everyNs: everyMs * 1e6, run });
+    const atNs = call('monotonic', isOrdered()) + delayNs;
+    const { branch } = current;
+    current.timers.set(id, { id, atNs, everyNs: everyMs * 1e6, run, branch });
     return id;
+  }
+
+  /** Whether a branch runs whose steps have an order of their own. */
+  function isOrdered() {
+    return current.group !== null;
   }
 
   function installDate() {
@@ -103,13 +110,13 @@
     };
     class VirtualDate extends Plain {
       constructor(...args) {
-        if (args.length === 0) super(call('realtime'));
+        if (args.length === 0) super(call('realtime', isOrdered()));
         else if (args.length > 1) super(Plain.UTC(...args));
         else if (typeof args[0] === 'string') super(utc(args[0]));
         else super(args[0]);
       }
       static now() {
-        return call('realtime');
+        return call('realtime', isOrdered());
       }
       static parse(text) {
         return utc(String(text));
@@ -146,11 +153,14 @@
     Plain.prototype.constructor = VirtualDate;
   }
 
-  // Stacks name places of the spec and nothing of the host.
+  // Stacks name places of the spec and nothing of the host. Whether the engine knows who waits for a function
+  // depends on how the realm is driven: such frames are left out.
   function installStacks() {
     Error.stackTraceLimit = 20;
     Error.prepareStackTrace = (error, frames) => {
-      const own = frames.filter((frame) => String(frame.getFileName()).startsWith('spec:'));
+      const own = frames.filter((frame) => {
+        return !frame.isAsync() && String(frame.getFileName()).startsWith('spec:');
+      });
       const lines = own.map((frame) => {
         const name = frame.getFunctionName() ?? 'body';
         const file = String(frame.getFileName()).slice(5);
@@ -221,7 +231,11 @@
       const last = args.at(-1);
       const options =
         typeof last === 'object' && last !== null && !('then' in last) ? args.pop() : {};
-      const order = call('order', args.length, options.interleavings ?? 1);
+      const { interleavings = 1, level = interleavings === 'dpor' ? 'event' : 'launch' } = options;
+      const number = ++current.parallels;
+      if (level === 'event') return orderSteps(args, number, interleavings, options[SHARED]);
+      if (level !== 'launch') throw new TypeError(`${show(level)} is no level of parallel()`);
+      const order = call('order', number, args.length, interleavings);
       const started = [];
       for (const [rank, branch] of order.entries()) {
         if (rank > 0) await sleep(call('gap') / 1e6);
@@ -265,16 +279,55 @@
     sleep: (ms) => sleep(ms),
     connect: (host, port) => connect(host, port),
     listen: (port) => listen(port),
-    readFile: (path) => bytesOf(call('readFile', path)),
-    writeFile: (path, data) => void call('writeFile', path, latin1(data)),
+    readFile: (path) => bytesOf(call('readFile', path, isOrdered())),
+    writeFile: (path, data) => void call('writeFile', path, latin1(data), isOrdered()),
   };
+
+  /** Which branches share memory, as the image says it (see branch-memory.ts). */
+  const SHARED = 'athanor:shared';
+
+  /**
+   * Branches of which one goes on at a time, by a decision, when the world has come to rest. They begin in
+   * steps of their own; when all have ended, or one has failed, the body goes on in a last step.
+   */
+  function orderSteps(branches, number, policy, shared) {
+    if (current.group !== null) {
+      throw new Error('a branch whose steps are ordered cannot order the steps of others');
+    }
+    if (branches.some((branch) => typeof branch !== 'function')) {
+      throw new TypeError('branches whose steps are ordered are functions, not what they promised');
+    }
+    call('group', number, branches.length, policy, shared ?? null);
+    const guest = current;
+    return new Promise((resolve, reject) => {
+      const results = [];
+      let left = branches.length;
+      const group = { number, starts: new Map(), join: left === 0 ? () => resolve([]) : null };
+      branches.forEach((run, branch) => {
+        group.starts.set(branch, () => {
+          new Promise((settle) => void settle(run())).then(
+            (value) => {
+              results[branch] = value;
+              if (--left === 0) group.join ??= () => resolve(results);
+            },
+            (error) => {
+              call('cut');
+              group.join ??= () => reject(error);
+            },
+          );
+        });
+      });
+      guest.group = group;
+    });
+  }
 
   const sleep = (ms) => new Promise((resolve) => void addTimer(ms, 0, resolve));
 
   // ---- Sockets ----
 
   const until = (socket, readiness) => {
-    return new Promise((resolve) => current.waiters.push({ socket, readiness, resolve }));
+    const { branch } = current;
+    return new Promise((resolve) => current.waiters.push({ socket, readiness, resolve, branch }));
   };
   const latin1 = (data) => {
     if (typeof data === 'string') return utf8(data);
@@ -340,7 +393,7 @@
   }
 
   function listen(port) {
-    const socket = call('listen', Number(port));
+    const socket = call('listen', Number(port), isOrdered());
     return {
       async accept() {
         for (;;) {
@@ -416,7 +469,8 @@
 
   function declare(kind, name, options) {
     if (current.declared !== null) current.declared.push({ kind, name: String(name), options });
-    return { declared: kind, name: String(name) };
+    // Branches may share it: nothing can be written to it.
+    return Object.freeze({ declared: kind, name: String(name) });
   }
 
   function declareBody(kind, name, rest) {
@@ -496,17 +550,36 @@
       });
     },
 
-    /** Makes one step: the waiter of that place goes on, or the timer of that id. */
+    /**
+     * Makes one step: the waiter of that place goes on, the timer of that id, a branch begins, or the body
+     * whose branches have ended.
+     */
     step(guest, kind, which) {
       guarded(guest, () => {
         if (kind === 'waiter') {
           const [waiter] = guest.waiters.splice(which, 1);
+          guest.branch = waiter.branch;
           waiter.resolve();
+          return;
+        }
+        if (kind === 'branch') {
+          guest.branch = which;
+          const begin = guest.group.starts.get(which);
+          guest.group.starts.delete(which);
+          begin();
+          return;
+        }
+        if (kind === 'join') {
+          const { join } = guest.group;
+          guest.group = null;
+          guest.branch = null;
+          join();
           return;
         }
         const timer = guest.timers.get(which);
         if (timer.everyNs > 0) timer.atNs += timer.everyNs;
         else guest.timers.delete(which);
+        guest.branch = timer.branch;
         timer.run();
       });
     },
@@ -530,6 +603,10 @@
     lastTimer: 0,
     waiters: [],
     outcome: null,
+    // Branches whose steps are ordered, the one of them that runs, and how many `parallel` there were.
+    group: null,
+    branch: null,
+    parallels: 0,
   });
 
   return {
@@ -550,15 +627,10 @@
     },
 
     /** What the guest waits for, as JSON. Reads only. */
-    state({ outcome, waiters, timers }) {
-      let next = null;
-      for (const { id, atNs } of timers.values()) {
-        if (next === null || atNs < next.atNs || (atNs === next.atNs && id < next.id)) {
-          next = { id, atNs };
-        }
-      }
+    state({ outcome, waiters, timers, group }) {
+      if (group !== null) return orderedState(waiters, timers, group, outcome);
       const interests = waiters.map(({ socket, readiness }) => ({ socket, readiness }));
-      return toJson({ outcome, interests, timer: next });
+      return toJson({ outcome, interests, timer: earliest(timers, () => true) });
     },
 
     /** Whose turn it is while the realm's promises run. */
@@ -566,6 +638,36 @@
       current = guest;
     },
   };
+
+  /** The timer that is due first, of those wanted; or null. */
+  function earliest(timers, isWanted) {
+    let next = null;
+    for (const { id, atNs, branch } of timers.values()) {
+      if (!isWanted(branch)) continue;
+      if (next === null || atNs < next.atNs || (atNs === next.atNs && id < next.id)) {
+        next = { id, atNs };
+      }
+    }
+    return next;
+  }
+
+  /** What each branch waits for; what is of none of them has the branch null. */
+  function orderedState(waiters, timers, { number, starts, join }, outcome) {
+    const owners = new Set([null, ...starts.keys()]);
+    for (const { branch } of [...waiters, ...timers.values()]) owners.add(branch);
+    const interests = waiters.map(({ socket, readiness, branch }) => ({
+      socket,
+      readiness,
+      branch,
+    }));
+    const branches = [...owners].map((branch) => ({
+      branch,
+      begins: starts.has(branch),
+      timer: earliest(timers, (owner) => owner === branch),
+    }));
+    const timer = earliest(timers, () => true);
+    return toJson({ outcome, interests, timer, group: { number, branches, ended: join !== null } });
+  }
 
   // Built-ins are shared by all bodies of the process: frozen, so that no body can leave a trace.
   function freezeAll() {

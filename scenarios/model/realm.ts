@@ -23,9 +23,41 @@ interface RealmCode {
 /** What a guest waits for. */
 export interface RealmState {
   readonly outcome: { readonly outcome: string; readonly message: string } | null;
-  readonly interests: readonly { readonly socket: number; readonly readiness: 'read' | 'write' }[];
-  readonly timer: { readonly id: number; readonly atNs: number } | null;
+  readonly interests: readonly RealmInterest[];
+  readonly timer: RealmTimer | null;
+  /** Branches whose steps are ordered; absent where there are none. */
+  readonly group?: RealmGroup;
 }
+
+export interface RealmInterest {
+  readonly socket: number;
+  readonly readiness: 'read' | 'write';
+  /** The branch that waits, or null; absent where steps are not ordered. */
+  readonly branch?: number | null;
+}
+
+export interface RealmTimer {
+  readonly id: number;
+  readonly atNs: number;
+}
+
+/** Branches of which one goes on at a time. */
+export interface RealmGroup {
+  readonly number: number;
+  readonly branches: readonly {
+    readonly branch: number | null;
+    /** Whether it has yet to begin. */
+    readonly begins: boolean;
+    /** The one that is due first. */
+    readonly timer: RealmTimer | null;
+  }[];
+  /** Whether all have ended, or one has failed: the body goes on. */
+  readonly ended: boolean;
+}
+
+/** How a guest goes on: a waiter by its place, a timer by its id, a branch that begins, or its body. */
+export const STEP_KINDS = ['waiter', 'timer', 'branch', 'join'] as const;
+export type StepKind = (typeof STEP_KINDS)[number];
 
 /**
  * A JavaScript realm without a host: no timers but virtual ones, no clock but the node's, no entropy but
@@ -75,7 +107,7 @@ export class Realm {
     this.run(guest);
   }
 
-  step(guest: RealmGuest, kind: 'waiter' | 'timer', which: number): void {
+  step(guest: RealmGuest, kind: StepKind, which: number): void {
     this.code.prepare('step', guest, kind, which);
     this.run(guest);
   }

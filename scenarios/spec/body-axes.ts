@@ -11,7 +11,6 @@ import { specError } from './spec-error.ts';
 
 /** Policies that have a name but no implementation (FB-45). */
 const RESERVED_POLICIES: ReadonlyMap<string, string> = new Map([
-  ['dpor', 'it needs to know which branches can differ in order'],
   ['sut-internal', 'it needs guests that let the scheduler order their own threads'],
 ]);
 
@@ -105,27 +104,68 @@ function parallelAxis(node: ts.CallExpression, module: SpecModule, index: number
   const options = last && module.evaluate(last);
   const hasOptions = options?.kind === 'table';
   const branches = node.arguments.slice(0, hasOptions ? -1 : undefined);
-  const policy = hasOptions ? readPolicy(options, module.place(node)) : 1;
+  const ordering = hasOptions ? readOrdering(options, module.place(node)) : LAUNCHES;
+  const { policy, level } = ordering;
   if (policy === 1) return null;
-  if (policy === null) return unknownAxis(name, 'a computed policy');
+  if (policy === null || level === null) return unknownAxis(name, 'a computed policy');
   if (branches.some((branch) => ts.isSpreadElement(branch))) {
-    return unknownAxis(name, 'a computed number of branches');
+    return { ...unknownAxis(name, 'a computed number of branches'), level };
   }
-  const size = interleavingCount(branches.length, policy);
-  return { name, values: [`${policy} of ${branches.length} branches`], size, estimated: null };
+  const values = [`${policy} of ${branches.length} branches`];
+  if (policy === 'dpor' || level === 'event') {
+    return { name, values, size: 1, estimated: 'only runs tell how many orders of events', level };
+  }
+  return { name, values, size: interleavingCount(branches.length, policy), estimated: null, level };
+}
+
+/** What `parallel` orders, and how many orders are tried; null for what is computed. */
+interface Ordering {
+  readonly policy: Interleavings | 'dpor' | null;
+  readonly level: Axis['level'] | null;
+}
+
+const LAUNCHES: Ordering = { policy: 1, level: 'launch' };
+const LEVELS: readonly Axis['level'][] = ['launch', 'event'];
+
+function readOrdering(options: Static & { readonly kind: 'table' }, place: string): Ordering {
+  const policy = readPolicy(options, place);
+  const given = options.entries.get('level');
+  if (given === undefined) return { policy, level: policy === 'dpor' ? 'event' : 'launch' };
+  if (given.kind === 'computed') return { policy: policy ?? 'all', level: null };
+  const level = LEVELS.find((each) => given.kind === 'value' && each === given.value);
+  if (level === undefined) {
+    const message = `level ${showStatic(given)} is no level`;
+    throw specError('interleavings', message, place, 'write "launch" or "event"');
+  }
+  const ofEvents = policy === 'dpor' || policy === 'all' || policy === null;
+  if (level === 'event' && !ofEvents) {
+    const message = `interleavings ${policy} is of launches, not of events`;
+    throw specError(
+      'interleavings',
+      message,
+      place,
+      'write "dpor" or "all", or leave the level out',
+    );
+  }
+  if (level === 'launch' && policy === 'dpor') {
+    const message = 'interleavings "dpor" is of events: launches all differ';
+    throw specError('interleavings', message, place, 'leave the level out, or write "event"');
+  }
+  return { policy, level };
 }
 
 function readPolicy(
   options: Static & { readonly kind: 'table' },
   place: string,
-): Interleavings | null {
+): Ordering['policy'] {
   const policy = options.entries.get('interleavings') ?? { kind: 'value', value: 1 };
   if (policy.kind === 'computed') return null;
   const value = policy.kind === 'value' ? policy.value : null;
+  if (value === 'dpor') return value;
   if (value === 'all' || value === 'critical') return value;
   if (typeof value === 'number' && Number.isInteger(value) && value >= 1) return value;
   const reserved = typeof value === 'string' ? RESERVED_POLICIES.get(value) : undefined;
-  const known = '1, a whole number, "all" or "critical"';
+  const known = '1, a whole number, "all", "critical" or "dpor"';
   if (reserved !== undefined) {
     const message = `interleavings "${String(value)}" is reserved: ${reserved}`;
     throw specError('interleavings', message, place, `write ${known}`);

@@ -108,9 +108,14 @@ export interface DeterminismOptions {
   readonly seed?: number;
 }
 
-/** Which orders of `parallel` are leaves: all N!, 2N - 1, those that can differ, or the first so many. */
+/** Which orders of `parallel` are leaves: all, 2N - 1, those that can differ, or the first so many. */
 export interface ParallelOptions {
-  readonly interleavings?: 'all' | 'critical' | number;
+  readonly interleavings?: 'all' | 'critical' | 'dpor' | number;
+  /**
+   * `launch` orders the starts of branches, 2 ms apart; `event` each of their steps with all that comes of
+   * it, for `all` and `dpor`. Left out it is `event` for `dpor`.
+   */
+  readonly level?: 'launch' | 'event';
 }
 
 /** Something that goes on: a function that starts it, or what it promised. */

@@ -57,6 +57,14 @@ export class EventQueue<Payload> {
     return this.at(0);
   }
 
+  /** Whether any event carries something of that kind. */
+  some(holds: (payload: Payload) => boolean): boolean {
+    for (let index = 0; index < this.count; index++) {
+      if (holds(this.payloads[index] as Payload)) return true;
+    }
+    return false;
+  }
+
   /** Adds an event and returns its sequence number. */
   push(atNs: VirtualNs, consumer: number, producer: number, payload: Payload): number {
     assert(Number.isSafeInteger(atNs) && atNs >= 0, 'an event has a representable time');

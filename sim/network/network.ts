@@ -30,6 +30,7 @@ import {
   type Packet,
 } from './packet.ts';
 import { SocketStack } from './socket-stack.ts';
+import { trafficResult } from './traffic.ts';
 
 export type { NetworkEvent } from './packet.ts';
 
@@ -70,19 +71,6 @@ export type NodePair = readonly [from: number, to: number];
 export const LOOPBACK_LATENCY_NS: VirtualNs = 10_000;
 /** A world has at most this many packets under way; more end the run. */
 export const PACKETS_IN_FLIGHT_MAX = 1 << 20;
-
-/**
- * The result of a `net/send` or `net/deliver` event: the other node and the payload's size in
- * bytes. Packets that look alike differ in the event's input, their digest.
- */
-export function trafficResult(peer: number, bytes: number): number {
-  return peer * 0x2_0000 + bytes;
-}
-
-/** Takes apart what `trafficResult` made. */
-export function readTraffic(result: number): { readonly peer: number; readonly bytes: number } {
-  return { peer: Math.trunc(result / 0x2_0000), bytes: result % 0x2_0000 };
-}
 
 const STATE_VERSION = 1;
 
@@ -287,6 +275,11 @@ export class Network implements WireNetwork, MachineWireNetwork {
     }
     this.note('net/degrade', mix32(added.loss) ^ (added.extraLatencyNs | 0), count);
     return count;
+  }
+
+  /** Whether no packet is under way. */
+  get isAtRest(): boolean {
+    return this.inFlight === 0;
   }
 
   /**

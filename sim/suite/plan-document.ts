@@ -36,8 +36,9 @@ export function planDocument(plan: PlanTree): Readonly<Record<string, unknown>> 
   };
 }
 
-function axisOf({ name, values, size, estimated }: Axis): Readonly<Record<string, unknown>> {
-  return { name, values, size, estimated: estimated !== null };
+function axisOf({ name, values, size, estimated, level }: Axis): Readonly<Record<string, unknown>> {
+  const own = level === undefined ? {} : { level };
+  return { name, values, size, estimated: estimated !== null, ...own };
 }
 
 function coverageOf({ services, edges }: PlanTree): Readonly<Record<string, unknown>> {

@@ -67,6 +67,8 @@ export interface Axis {
   readonly size: number;
   /** Why the size is not known, or is only a bound; null for an exact one. */
   readonly estimated: string | null;
+  /** What an axis of `parallel` orders (FB-44): launches, or steps with all that comes of them. */
+  readonly level?: 'launch' | 'event' | undefined;
 }
 
 export interface PlannedService {

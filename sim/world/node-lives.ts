@@ -105,6 +105,14 @@ export class NodeLives {
     return othersNs;
   }
 
+  /** Whether no other guest runs, or waits for a time. */
+  areAtRest(node: number): boolean {
+    return this.lives.every(({ status, wait }, other) => {
+      if (other === node || !isAlive(status)) return true;
+      return status === 'waiting' && (wait?.deadlineNs ?? null) === null;
+    });
+  }
+
   /** The latest local clock of a node that is alive, or 0. */
   latestNs(): VirtualNs {
     return this.lives.reduce((latestNs, { status, localNs }) => {

@@ -32,6 +32,8 @@ export const MONOTONIC_START_NS: VirtualNs = NS_PER_S;
 export interface PortListener {
   console(node: number, descriptor: 1 | 2, bytes: Uint8Array, atNs: VirtualNs): void;
   marker(node: number, bytes: Uint8Array, atNs: VirtualNs): void;
+  /** Whether nothing is under way but on this node. */
+  isSettled(node: number): boolean;
 }
 
 export interface NodePortOptions {
@@ -156,6 +158,10 @@ export class NodePort implements GuestPort {
   console(descriptor: 1 | 2, bytes: Uint8Array): void {
     this.effect(this.consoleKind, digest32(bytes), descriptor);
     this.listener.console(this.guest, descriptor, bytes, this.nowNs);
+  }
+
+  isSettled(): boolean {
+    return this.listener.isSettled(this.guest);
   }
 
   marker(bytes: Uint8Array): void {

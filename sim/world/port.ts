@@ -53,6 +53,11 @@ export interface GuestPort {
   choose(what: string, arity: number): number;
   /** Appends to the node's console: 1 standard output, 2 standard error. */
   console(descriptor: 1 | 2, bytes: Uint8Array): void;
+  /**
+   * Whether nothing is under way elsewhere: no packet, no guest that runs or waits for a time, no event of
+   * the plan. What the guest did so far has then had all its effects.
+   */
+  isSettled(): boolean;
   /** A marker of the guest's own (JSON line), for properties. */
   marker(bytes: Uint8Array): void;
   /** A handle for `effect`. */

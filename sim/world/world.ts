@@ -392,6 +392,10 @@ export class World {
         console: (node, descriptor, bytes, atNs) => {
           this.consoles.write(node, descriptor, bytes, atNs);
         },
+        isSettled: (node) => {
+          if (!this.network.isAtRest || !this.lives.areAtRest(node)) return false;
+          return !this.queue.some(({ kind }) => kind === 'plan' || kind === 'start');
+        },
         marker: (node, bytes, atNs) => {
           this.noteList.add({
             atNs,

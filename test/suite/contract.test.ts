@@ -170,7 +170,7 @@ describe('specs that are wrong', () => {
     ],
     [
       'a reserved policy',
-      `test('t', () => { parallel(() => {}, { interleavings: 'dpor' as never }); });`,
+      `test('t', () => { parallel(() => {}, { interleavings: 'sut-internal' as never }); });`,
       'spec-interleavings',
     ],
     [

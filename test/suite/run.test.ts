@@ -122,6 +122,15 @@ describe('sim test', () => {
     expect([replay.exitCode, replay.stderr]).toEqual([0, '']);
   });
 
+  it('FB-49 replays a leaf that failed in a function that its body waits for', async () => {
+    const { leaves } = await runSuite(`
+      const late = async () => { await sleep(1); throw new Error('late'); };
+      test('t', async () => { await sleep(1); await late(); });`);
+    expect(leaves[0]?.detail).toMatch(/^Error: late\n {4}at late \(s\.sim\.ts:\d+:\d+\)$/);
+    const replay = await folder.sim(['replay', leaves[0]?.bundle ?? '']);
+    expect([replay.exitCode, replay.stderr]).toEqual([0, '']);
+  });
+
   it('FB-51 waits for all, for some, for the first', async () => {
     const { exitCode } = await runSuite(`test('t', async () => {
       const after = (ms) => () => sleep(ms).then(() => ms);

@@ -58,6 +58,10 @@ export class LonePort implements GuestPort {
     return 0;
   }
 
+  isSettled(): boolean {
+    return true;
+  }
+
   directive(): null {
     return null;
   }
