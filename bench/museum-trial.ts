@@ -12,6 +12,7 @@ import {
   decodeDecisions,
   decodeEvents,
   firingsOf,
+  formatTime,
   LOG_DECISIONS,
   LOG_EVENTS,
   readWholeLog,
@@ -32,10 +33,10 @@ export interface Trial {
   readonly replayed: number;
   /** The lines of the story, as `node role text`. */
   readonly story: readonly string[];
-  /** The stream of the decision at the steep rise; null where all is lost from the start. */
+  /** The stream of the decision at the steepest step; null where all is lost from the start. */
   readonly rise: string | null;
-  /** The notes of the world, and the streams of decisions, within its window. */
-  readonly window: readonly string[];
+  /** The faults that the failure needed, as a bisection names them, in order. */
+  readonly needed: readonly string[];
   readonly exact: boolean;
   /** Processor seconds of one thread. */
   readonly shrinkSeconds: number;
@@ -95,9 +96,9 @@ export async function tryCase(one: MuseumCase, seed: number, folder: string): Pr
     replayed,
     story: story.map(({ node, role, text }) => [node, role, text].join(' ')),
     rise: rise === undefined ? null : (rise['decision'] as { readonly stream: string }).stream,
-    window: ((rise?.['notes'] ?? []) as readonly { readonly text: string }[]).map(
-      ({ text }) => text,
-    ),
+    needed: bisected.records
+      .filter(({ type }) => type === 'fault')
+      .map(({ meaning, at_ns }) => `${String(meaning)} at ${formatTime(Number(at_ns))}`),
     exact: bisected.records.at(-1)?.['exact'] === true,
     shrinkSeconds: shrunk.seconds,
     bisectSeconds: bisected.seconds,

@@ -8,8 +8,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { MUSEUM_CASES } from '../scenarios/museum/index.ts';
-import { findCampaign, tryCase } from './museum-trial.ts';
+import { MUSEUM_CASES, type MuseumCase } from '../scenarios/museum/index.ts';
+import { findCampaign, tryCase, type Trial } from './museum-trial.ts';
 
 const SEEDS_MAX = 600;
 
@@ -33,13 +33,14 @@ async function main(args: readonly string[]): Promise<void> {
         `${seed}`,
         `${trial.faultsBefore} → ${trial.faultsAfter}`,
         `${trial.shrinkSeconds.toFixed(0)} s`,
+        trial.needed.join(', '),
         trial.rise === null ? 'certain from the start' : `\`${trial.rise}\``,
         `${trial.bisectSeconds.toFixed(0)} s`,
       ];
       console.log(`| ${cells.join(' | ')} |`);
       for (const line of trial.story) console.error(`    ${line}`);
       console.error(
-        `    replay ${trial.replayed}, exact ${trial.exact}, ${trial.window.join('; ')}`,
+        `    replay ${trial.replayed}, exact ${trial.exact}, ${isNamed(one, trial) ? 'named' : 'NOT NAMED'}`,
       );
     }
     const mean = shares.reduce((sum, share) => sum + share, 0) / shares.length;
@@ -47,6 +48,11 @@ async function main(args: readonly string[]): Promise<void> {
   } finally {
     rmSync(folder, { recursive: true });
   }
+}
+
+/** Whether the bisection names the fault of the mechanism. */
+function isNamed({ campaign }: MuseumCase, { needed }: Trial): boolean {
+  return needed.some((text) => campaign.fault.test(text));
 }
 
 await main(process.argv.slice(2));

@@ -355,7 +355,7 @@ export const COMMANDS = {
       budget: {
         kind: 'integer',
         value: 'n',
-        help: 'run at most n continuations (400; over builds 4000)',
+        help: 'run at most n continuations (3000; over builds 4000)',
       },
       confidence: { kind: 'integer', value: 'percent', help: 'of the intervals (95)' },
       jobs: { kind: 'integer', short: 'j', value: 'n', help: 'run so many at a time (all cores)' },

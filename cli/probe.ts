@@ -13,6 +13,7 @@ import {
   type Drift,
   type FailureSignature,
   type FatCheckpoint,
+  type PlanFiring,
   type Policy,
   type RunOutcome,
   type ScenarioDef,
@@ -40,6 +41,8 @@ export interface Probe {
   readonly seed: number | null;
   /** Decisions that are answered so wherever they come; those that never come are no error. */
   readonly answers: readonly Answer[];
+  /** Firings of the plan's events that do nothing from the start on. */
+  readonly withheld?: readonly PlanFiring[];
   /** The property after whose decision nothing more is wanted; null runs to the end. */
   readonly untilProperty: string | null;
   /** How decisions are answered that none of the answers fits; the seed answers without it. */
@@ -81,6 +84,7 @@ export function runProbe(
     engine,
     machines,
     answers: source,
+    ...(probe.withheld === undefined ? {} : { withheld: probe.withheld }),
     ...(checkpoint === null ? {} : { from: { checkpoint, seed, overrides: [] } }),
     ...(untilProperty === null ? {} : { stop: { property: untilProperty } }),
   });

@@ -8,6 +8,7 @@ import {
   type DecisionSource,
   type MachinesIdentity,
   type Override,
+  type PlanFiring,
   type Recording,
   type RunOutcome,
   type ScenarioDef,
@@ -46,6 +47,8 @@ export interface RunRequest {
   };
   /** Asked before the seed answers, from the start or from `from` on. */
   readonly answers?: DecisionSource;
+  /** Firings of the plan's events that do nothing. */
+  readonly withheld?: readonly PlanFiring[];
   /** The first boundary at which nothing more is wanted of the run. */
   readonly stop?: StopAt;
   /** When a checkpoint of the end is wanted (CR-11). */
@@ -87,6 +90,7 @@ export function runToEnd(request: RunRequest): RunRecord {
     images,
     engine,
     machines: request.machines,
+    ...(request.withheld === undefined ? {} : { withheld: request.withheld }),
     ...(request.models === undefined ? {} : { models: request.models }),
     ...(request.replay === undefined ? {} : { replay: request.replay }),
     onDecisionFrame: (frame) => {

@@ -18,6 +18,7 @@ import {
   type IdleEvent,
   type Note,
   type Override,
+  type PlanFiring,
   type PropertyResult,
   type Recording,
   type ScenarioDef,
@@ -43,6 +44,8 @@ export interface SimulationOptions {
   /** The same for guests in TypeScript; absent where none is shared. */
   readonly models?: ModelEngine;
   readonly overrides?: readonly Override[];
+  /** Firings of the plan's events that do nothing in this run: what would have been without them. */
+  readonly withheld?: readonly PlanFiring[];
   /** Every decision and event is compared with it; see Simulation.stopReplay. */
   readonly replay?: Recording;
   readonly onDecisionFrame?: (frame: Uint8Array) => void;
@@ -154,6 +157,7 @@ export class Simulation {
     this.world = new World({
       scenario: options.scenario,
       seed: options.seed,
+      withheld: options.withheld ?? [],
       onDecisionFrame: (frame) => {
         this.schedule.append(frame);
         options.onDecisionFrame?.(frame);

@@ -2,6 +2,7 @@ import { formatTime } from '../../sim/index.ts';
 import { layOut } from '../columns.ts';
 import type { Colors } from '../output.ts';
 import type { CurvePoint } from './over-time.ts';
+import type { Estimate } from './statistics.ts';
 
 const WIDTH = 40;
 
@@ -30,7 +31,7 @@ export function drawCurve(
 }
 
 /** `3 of 8  (13% to 70%)`. */
-export function countsOf({ failures, samples, low, high }: CurvePoint): string {
+export function countsOf({ failures, samples, low, high }: Estimate): string {
   if (samples === 0) return 'it has failed';
   return `${failures} of ${samples} (${percent(low)} to ${percent(high)})`;
 }

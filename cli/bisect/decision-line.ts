@@ -99,6 +99,16 @@ export class DecisionLine {
     return this.boundaries[low] as Boundary;
   }
 
+  /** The last boundary before a time: nothing of that time has happened there. */
+  boundaryAt(atNs: number): Boundary {
+    return this.boundaries.findLast((each) => each.atNs < atNs) ?? (this.boundaries[0] as Boundary);
+  }
+
+  /** The first boundary after a time, or the failure. */
+  boundaryAfter(atNs: number): Boundary {
+    return this.boundaries.find((each) => each.atNs > atNs) ?? (this.boundaries.at(-1) as Boundary);
+  }
+
   /** The recorded answers between a boundary and a position after it. */
   answers(from: Boundary, position: number): readonly Answer[] {
     return answersOf(this.decisions.slice(from.decisions, position));

@@ -8,9 +8,8 @@ export interface CurvePoint extends Estimate {
   readonly atNs: number;
 }
 
-/** Between these two positions the likelihood crosses a level. */
+/** Between these two positions the likelihood rises. */
 export interface Crossing {
-  readonly level: number;
   readonly before: CurvePoint;
   readonly after: CurvePoint;
   /** Whether the two are one decision apart; otherwise the budget ran out. */
@@ -19,7 +18,7 @@ export interface Crossing {
 
 export interface Curve {
   readonly points: readonly CurvePoint[];
-  /** Where it crosses the middle between its start and certainty; null where it starts certain. */
+  /** Its steepest step; null where it starts certain. */
   readonly rise: Crossing | null;
   /** Where it becomes all but certain for good; null where it starts so. */
   readonly certain: Crossing | null;
@@ -36,8 +35,8 @@ const FUTURES_MAX = 32;
 
 /**
  * How likely the failure was while the run went on (issue: bisect over time). First a coarse grid
- * over all decisions, then bisection for the last place where the likelihood crosses a level. Each
- * step takes as many futures as it needs to tell on which side it is.
+ * over all decisions, then bisection for the last place where the likelihood becomes all but certain,
+ * and then for the steepest step.
  */
 export async function bisectOverTime(line: DecisionLine, sampler: Sampler): Promise<Curve> {
   const grid = Array.from({ length: GRID + 1 }, (_, index) => {
@@ -47,9 +46,43 @@ export async function bisectOverTime(line: DecisionLine, sampler: Sampler): Prom
   if (sampler.share(0) >= CERTAIN) await sampler.sample([0], FUTURES_MAX);
   const start = sampler.share(0);
   if (start >= CERTAIN) return { points: points(line, sampler), rise: null, certain: null };
-  const rise = await cross((start + 1) / 2, line, sampler);
   const certain = await cross(CERTAIN, line, sampler);
+  const rise = await steepest(line, sampler);
   return { points: points(line, sampler), rise, certain };
+}
+
+/**
+ * Halves the widest rise between two sampled positions until it is one decision wide: then no other
+ * rise between sampled positions is greater than that of this one decision.
+ */
+async function steepest(line: DecisionLine, sampler: Sampler): Promise<Crossing> {
+  for (;;) {
+    const [low, high] = widestRise(line, sampler);
+    const isSpent = sampler.budgetLeft === 0;
+    const isKnown = [low, high].every((position) => isSampled(position, line, sampler));
+    if ((high - low === 1 && isKnown) || isSpent) return crossing(low, high, line, sampler);
+    // Neighbours that few futures have told of rise by luck.
+    const next = isKnown ? [(low + high) >> 1] : [low, high];
+    await sampler.sample(next, FUTURES_MAX);
+  }
+}
+
+/** The neighbours among the sampled positions between which the share rises most, the first such. */
+function widestRise(line: DecisionLine, sampler: Sampler): readonly [number, number] {
+  const positions = [...sampler.positions(), line.length];
+  let best: readonly [number, number] = [0, line.length];
+  let most = -Infinity;
+  for (const [index, high] of positions.entries()) {
+    const low = positions[index - 1];
+    if (low === undefined) continue;
+    const rise = sampler.share(high) - sampler.share(low);
+    if (rise > most) [most, best] = [rise, [low, high]];
+  }
+  return best;
+}
+
+function isSampled(position: number, line: DecisionLine, sampler: Sampler): boolean {
+  return position >= line.length || sampler.at(position).samples >= FUTURES_MAX;
 }
 
 /** Bisects for the last crossing of a level among what has been sampled so far. */
@@ -69,8 +102,11 @@ async function cross(level: number, line: DecisionLine, sampler: Sampler): Promi
     else high = middle;
   }
   await sampler.sample([low, high], FUTURES_MAX);
+  return crossing(low, high, line, sampler);
+}
+
+function crossing(low: number, high: number, line: DecisionLine, sampler: Sampler): Crossing {
   return {
-    level,
     before: pointAt(low, line, sampler),
     after: pointAt(high, line, sampler),
     exact: high - low === 1,

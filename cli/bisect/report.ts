@@ -2,6 +2,7 @@ import { formatTime, type Decision } from '../../sim/index.ts';
 import type { WasmEngine } from '../../wasm/index.ts';
 import { layOut } from '../columns.ts';
 import type { Context } from '../context.ts';
+import { formatAddress } from '../override.ts';
 import { shellQuote } from '../host.ts';
 import { countsOf, drawCurve, percent } from './curve-chart.ts';
 import type { DecisionLine } from './decision-line.ts';
@@ -9,6 +10,8 @@ import { decisionText, meaningOf } from './meaning.ts';
 import type { DecidingResult } from './over-decisions.ts';
 import { CERTAIN, type Crossing, type Curve, type CurvePoint } from './over-time.ts';
 import { keepRun } from './pair.ts';
+import { faultSentence, reportFaults } from './report-faults.ts';
+import type { ResponsibleFaults } from './responsible.ts';
 import type { Sampler } from './sampler.ts';
 import { shareOf } from './statistics.ts';
 import type { Subject } from './subject.ts';
@@ -47,8 +50,11 @@ export function reportSubject(
 }
 
 /** The curve, the decision at its steep rise, and the one after which all is lost. */
-export function reportCurve(found: Found & { readonly curve: Curve }, context: Context): number {
-  const { curve, line, sampler } = found;
+export function reportCurve(
+  found: Found & { readonly curve: Curve; readonly faults: ResponsibleFaults },
+  context: Context,
+): number {
+  const { curve, faults, line, sampler } = found;
   const { output } = context;
   for (const point of curve.points) {
     output.record({ type: 'point', ...pointRecord(point) });
@@ -67,22 +73,33 @@ export function reportCurve(found: Found & { readonly curve: Curve }, context: C
   if (rise === null || certain === null) return reportCertain(found, context);
   reportCrossing('rise', rise, found, context);
   reportCrossing('certain', certain, found, context);
+  reportFaults(faults, context);
   const next = nextCommands(found, rise, context);
   const exact = rise.exact && certain.exact;
+  const exitCode = exact && faults.complete ? 0 : 2;
   output.record({
     type: 'result',
     mode: 'time',
     decision: rise.before.position,
     certain_after: certain.before.position,
     exact,
+    faults: faults.faults,
+    faults_tried: faults.tried,
+    faults_complete: faults.complete,
     continuations: sampler.continuations,
     next,
-    exit_code: exact ? 0 : 2,
+    exit_code: exitCode,
   });
+  for (const one of faults.found) output.say(faultSentence(one));
+  output.say(`made certain by ${certainBy(found, certain)}`);
   output.say(`${sampler.continuations} continuations of ${line.length} positions`);
   if (!exact) output.warn('the budget ran out before the window was one decision wide: --budget');
+  if (exact && !faults.complete) {
+    const { tried, faults: count } = faults;
+    output.warn(`the budget ran out when ${tried} of ${count} faults were looked at: --budget`);
+  }
   for (const command of next) output.say(`next  ${command}`);
-  return exact ? 0 : 2;
+  return exitCode;
 }
 
 function reportCertain(
@@ -114,7 +131,7 @@ function reportCrossing(
   found: Found,
   context: Context,
 ): void {
-  const { before, after, level, exact } = crossing;
+  const { before, after, exact } = crossing;
   const { line, subject } = found;
   const { output } = context;
   const { scenario } = subject.bundle;
@@ -124,7 +141,6 @@ function reportCrossing(
   output.record({
     type: 'moment',
     which,
-    level,
     exact,
     decision,
     meaning: meaningOf(decision, scenario),
@@ -135,7 +151,7 @@ function reportCrossing(
   if (!output.speaks) return;
   const title =
     which === 'rise'
-      ? 'the steep rise'
+      ? 'the steepest step'
       : `all but certain (${percent(CERTAIN)} or more) from here on`;
   output.say(
     `${output.colors.bold(title)}  ${percent(shareOf(before))} to ${percent(afterShare(after))}`,
@@ -255,6 +271,15 @@ function pointRecord(point: CurvePoint): Record<string, unknown> {
 /** The share; one where the failure itself stands, which needs no sample. */
 function afterShare(point: CurvePoint): number {
   return point.samples === 0 && point.low === 1 ? 1 : shareOf(point);
+}
+
+/** The last decision in a sentence. */
+function certainBy({ line, subject }: Found, { before, after }: Crossing): string {
+  const decision = line.decisions[before.position] as Decision;
+  const { stream, ordinal, atNs } = decision;
+  const what = `${meaningOf(decision, subject.bundle.scenario)} (${formatAddress(stream, ordinal)})`;
+  const shares = `${percent(shareOf(before))} before it, ${percent(afterShare(after))} after it`;
+  return `${what} at ${formatTime(atNs)}: ${shares}`;
 }
 
 /** What the world noted between two positions: faults, starts, exits. */

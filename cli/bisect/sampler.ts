@@ -8,7 +8,9 @@ import {
 } from '../../sim/index.ts';
 import type { Probe, ProbeResult } from '../probe.ts';
 import type { ProbePool } from '../probe-pool.ts';
-import type { DecisionLine } from './decision-line.ts';
+import type { Boundary, DecisionLine } from './decision-line.ts';
+import type { LineFault } from './line-faults.ts';
+import { answersFrom, type Side } from './near-futures.ts';
 import { estimate, type Estimate } from './statistics.ts';
 
 /** How many starts the workers keep at once: each holds a whole world. */
@@ -34,6 +36,8 @@ export interface Question {
   readonly position: number;
   /** Number of the other future, from 0. */
   readonly future: number;
+  /** A fault of the recorded past, and what becomes of it. */
+  readonly side?: Side;
 }
 
 /**
@@ -46,6 +50,8 @@ export class Sampler {
   private readonly starts = new Map<number, number>();
   /** Of each position: whether the futures so far failed. */
   private readonly outcomes = new Map<number, boolean[]>();
+  /** Of each fault and of each side of it: whether the futures so far failed. */
+  private readonly sides = new Map<LineFault, Map<string, boolean[]>>();
   private spent = 0;
 
   constructor(options: SamplerOptions) {
@@ -69,12 +75,10 @@ export class Sampler {
 
   /** The estimate at a position so far. */
   at(position: number): Estimate {
-    const { line, confidence } = this.options;
+    const { line } = this.options;
     // The failure itself needs no sample.
     if (position >= line.length) return { failures: 0, samples: 0, low: 1, high: 1 };
-    const outcomes = this.outcomes.get(position) ?? [];
-    const failures = outcomes.filter((failed) => failed).length;
-    return estimate(failures, outcomes.length, confidence);
+    return this.estimateOf(this.outcomes.get(position) ?? []);
   }
 
   /** The share of failures at a position so far. */
@@ -106,6 +110,37 @@ export class Sampler {
     });
   }
 
+  /**
+   * Runs futures from a fault on until there are `count`; whether each failed. Nothing is run where
+   * the budget has no place for all of them.
+   */
+  async follow(side: Side, count: number): Promise<readonly boolean[]> {
+    const { fault, withIt, redrawn } = side;
+    const name = `${withIt ? 'with' : 'without'} ${redrawn}`;
+    const ofFault = this.sides.get(fault) ?? new Map<string, boolean[]>();
+    const known = ofFault.get(name) ?? [];
+    this.sides.set(fault, ofFault.set(name, known));
+    const questions: Question[] = [];
+    for (let future = known.length; future < count; future++) {
+      questions.push({ position: fault.position, future, side });
+    }
+    if (questions.length > this.budgetLeft) return known;
+    const results = await this.ask(questions);
+    known.push(...results.map((result) => this.failed(result)));
+    return known;
+  }
+
+  /** The estimate that outcomes give. */
+  estimateOf(outcomes: readonly boolean[]): Estimate {
+    const failures = outcomes.filter((failed) => failed).length;
+    return estimate(failures, outcomes.length, this.options.confidence);
+  }
+
+  /** Within 0 and 1. */
+  get confidence(): number {
+    return this.options.confidence;
+  }
+
   /** Whether a continuation failed in the way that is looked for. */
   failed(result: ProbeResult): boolean {
     return sameFailure(this.options.wanted, result.signature);
@@ -119,7 +154,7 @@ export class Sampler {
       const part: Question[] = [];
       const boundaries = new Set<number>();
       for (const question of questions.slice(from)) {
-        boundaries.add(this.options.line.boundaryBefore(question.position).quanta);
+        boundaries.add(this.startOf(question).quanta);
         if (boundaries.size > STARTS_MAX) break;
         part.push(question);
       }
@@ -133,21 +168,28 @@ export class Sampler {
     return results;
   }
 
-  private probeOf({ position, future }: Question): Probe {
+  private startOf({ side, position }: Question): Boundary {
+    return side?.fault.from ?? this.options.line.boundaryBefore(position);
+  }
+
+  private probeOf(question: Question): Probe {
     const { line, scenario, images, machines, pool, wanted } = this.options;
-    const boundary = line.boundaryBefore(position);
+    const { position, future, side } = question;
+    const boundary = this.startOf(question);
     let start = this.starts.get(boundary.quanta);
     if (start === undefined) {
       const checkpoint = line.checkpoint(boundary);
       start = pool.addStart({ scenario, images, machines, checkpoint });
       this.starts.set(boundary.quanta, start);
     }
-    return {
-      start,
-      seed: this.futureSeed(future),
-      answers: line.answers(boundary, position),
-      untilProperty: wanted.property,
-    };
+    const seed = this.futureSeed(future);
+    const probe = { start, seed, untilProperty: wanted.property };
+    if (side === undefined) return { ...probe, answers: line.answers(boundary, position) };
+    const { withheld } = side.fault;
+    const answers = answersFrom(line, side, seed);
+    return side.withIt || withheld === null
+      ? { ...probe, answers }
+      : { ...probe, answers, withheld: [withheld] };
   }
 
   private forgetBut(boundaries: ReadonlySet<number>): void {

@@ -58,3 +58,17 @@ export function passesNeeded(rate: number, confidence: number): number {
   if (rate >= 1) return 1;
   return Math.max(1, Math.ceil(Math.log(1 - confidence) / Math.log(1 - rate)));
 }
+
+/**
+ * The exact sign test, one-sided: how likely at least `wins` of `trials` are where each is as likely
+ * to be lost (for pairs that differ: McNemar's test). For up to some hundred trials.
+ */
+export function signTest(wins: number, trials: number): number {
+  let term = 0.5 ** trials;
+  let sum = 0;
+  for (let count = 0; count <= trials; count++) {
+    if (count >= wins) sum += term;
+    term = (term * (trials - count)) / (count + 1);
+  }
+  return Math.min(1, sum);
+}

@@ -4,7 +4,9 @@ import { asksForBuilds, bisectBuilds } from '../bisect/bisect-builds.ts';
 import { bisectOverDecisions } from '../bisect/over-decisions.ts';
 import { bisectOverTime } from '../bisect/over-time.ts';
 import { DecisionLine } from '../bisect/decision-line.ts';
+import { faultsOf } from '../bisect/line-faults.ts';
 import { reportCurve, reportDeciding, reportSubject } from '../bisect/report.ts';
+import { findResponsible } from '../bisect/responsible.ts';
 import { Sampler } from '../bisect/sampler.ts';
 import { checkNumbers, readSubject } from '../bisect/subject.ts';
 import { bisectTwoRuns } from '../bisect/two-runs.ts';
@@ -15,7 +17,7 @@ import { ProbePool } from '../probe-pool.ts';
 import { Progress } from '../progress.ts';
 
 /** Continuations of a run are cheap; this many take seconds to a minute for a cluster. */
-const BUDGET_DEFAULT = 400;
+const BUDGET_DEFAULT = 3000;
 
 /** `sim bisect`: what made a run fail. */
 export async function run(
@@ -64,8 +66,9 @@ async function bisectRun(
       return reportDeciding({ ...found, deciding, out: options.out }, context);
     }
     const curve = await bisectOverTime(line, sampler);
+    const faults = await findResponsible(faultsOf(line, bundle), curve.points, sampler);
     progress.end();
-    return reportCurve({ ...found, curve }, context);
+    return reportCurve({ ...found, curve, faults }, context);
   } finally {
     progress.end();
     await pool.close();

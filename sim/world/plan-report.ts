@@ -18,6 +18,12 @@ export const UNREACHED: EventProgress = {
   effective: 0,
 };
 
+/** One of the times at which an event of the plan acts, counted from 0. */
+export interface PlanFiring {
+  readonly event: string;
+  readonly firing: number;
+}
+
 /** An event that changed nothing in the whole run, and why (FB-73). */
 export interface IdleEvent {
   readonly name: string;

@@ -5,7 +5,13 @@ import { MILLION, type VirtualNs } from '../kernel/units.ts';
 import type { FaultFamily } from '../plan/faults.ts';
 import type { ActionDef, EventDef, PlanDef } from '../plan/scenario.ts';
 import { act, familyOf, isHold, lift, type PlanPhase, type PlanTarget } from './plan-actions.ts';
-import { idleEvents, UNREACHED, type EventProgress, type IdleEvent } from './plan-report.ts';
+import {
+  idleEvents,
+  UNREACHED,
+  type EventProgress,
+  type IdleEvent,
+  type PlanFiring,
+} from './plan-report.ts';
 import { PlanTriggers, type ArmedTrigger } from './plan-triggers.ts';
 
 /** Where a plan stands, as plain data. */
@@ -34,6 +40,7 @@ export class PlanRunner {
   private progress: EventProgress[];
   private off: readonly FaultFamily[] = [];
   private isCalm = false;
+  private withheld: readonly PlanFiring[] = [];
 
   constructor(
     plan: PlanDef,
@@ -65,6 +72,14 @@ export class PlanRunner {
       this.target.schedulePlan(event.atNs, index, 'window', -1);
     });
     if (liveness !== undefined) this.target.schedulePlan(liveness.atNs, CALM, 'calm', -1);
+  }
+
+  /**
+   * These firings do nothing in this run, though they draw what they would have drawn: what a run
+   * would have been without a fault. It is asked of a run, and no part of its state.
+   */
+  withhold(firings: readonly PlanFiring[]): void {
+    this.withheld = firings;
   }
 
   /** Takes an action in that stands in no plan; gives its index, for `handle`. */
@@ -190,9 +205,11 @@ export class PlanRunner {
     const node = 'oneOf' in action ? this.oneOf(name, action.oneOf, atNs) : -1;
     const calmNs = this.plan.liveness?.atNs ?? Infinity;
     const untilNs = isFault && !this.isCalm ? calmNs : Infinity;
-    const effective = act(action, this.target, { event: name, node, atNs, untilNs });
     const { fired, effective: before } = this.progress[index] ?? UNREACHED;
-    this.tell(index, { fired: fired + 1, effective: before + (effective ? 1 : 0) });
+    this.tell(index, { fired: fired + 1 });
+    if (this.withheld.some((one) => one.event === name && one.firing === fired)) return;
+    const effective = act(action, this.target, { event: name, node, atNs, untilNs });
+    if (effective) this.tell(index, { effective: before + 1 });
     if (forNs !== undefined && (effective || isHold(action))) {
       this.target.schedulePlan(atNs + forNs, index, 'lift', node);
     }

@@ -24,7 +24,7 @@ import { NodePort } from './node-port.ts';
 import { NoteList } from './notes.ts';
 import { Scheduling } from './scheduling.ts';
 import { PLAN_PHASES } from './plan-actions.ts';
-import type { IdleEvent } from './plan-report.ts';
+import type { IdleEvent, PlanFiring } from './plan-report.ts';
 import { PlanRunner, type PlanState } from './plan-runner.ts';
 import { watchedTriggers } from './plan-triggers.ts';
 import { makePlanTarget } from './plan-target.ts';
@@ -40,6 +40,8 @@ export interface WorldOptions {
   readonly onConsole: (node: number, descriptor: 1 | 2, bytes: Uint8Array, atNs: VirtualNs) => void;
   /** Each whole line of each console. */
   readonly onLine: (line: string) => void;
+  /** Firings of the plan's events that do nothing in this run; none where absent. */
+  readonly withheld?: readonly PlanFiring[];
 }
 
 export interface WorldState {
@@ -163,6 +165,7 @@ export class World {
     });
     this.lives = this.makeLives();
     this.plan = this.makePlan();
+    this.plan.withhold(options.withheld ?? []);
     this.planKind = this.events.kind('plan');
     this.setSources([]);
   }

@@ -45,6 +45,15 @@ name = "power"
 at = "1500ms"
 do = "restart"
 
+[[event]]
+name = "stall"
+at = "10ms"
+within = "1s"
+every = "100ms"
+do = "pause"
+node = "client"
+for = "1ms"
+
 [[property]]
 name = "no connection breaks"
 kind = "never"
@@ -89,6 +98,19 @@ describe('sim bisect over time', () => {
     expect(records().at(-1)).toMatchObject({ type: 'result', mode: 'time', exact: true });
   });
 
+  it('names the fault that it needed, with the likelihood without it, and none of the others', async () => {
+    const { records } = await bisect(failing);
+    const faults = records().filter(({ type }) => type === 'fault');
+    expect(faults).toHaveLength(1);
+    const [fault] = faults as Readonly<Record<string, { readonly share: number }>>[];
+    expect(fault).toMatchObject({ event: 'loss', node: 'server' });
+    expect(fault?.['with']?.share).toBeGreaterThan(0.9);
+    expect(fault?.['without']?.share).toBe(0);
+    const result = records().at(-1) as Readonly<Record<string, number>>;
+    expect(result).toMatchObject({ faults_complete: true, exit_code: 0 });
+    expect(result['faults']).toBeGreaterThan(1);
+  });
+
   it('is the same for any number of jobs', async () => {
     const args = ['bisect', failing, '--format', 'jsonl', '--budget', '60'];
     const main = join(process.cwd(), 'dist', 'cli', 'main.js');
@@ -117,6 +139,12 @@ describe('sim bisect over time', () => {
     const { stdout } = await folder.sim(['bisect', failing, '--jobs', '1', '--format', 'table']);
     expect(stdout).toMatch(/^0\.000000000s +0 {2}.*#/m);
     expect(stdout).toContain('the event "loss" happens');
+    expect(stdout).toMatch(
+      /^made possible by the event "loss": crash of server at .*: 0% without it/m,
+    );
+    expect(stdout).toMatch(
+      /^made certain by the event "loss" happens .* before it, 100% after it$/m,
+    );
     expect(stdout).toMatch(/^next {2}sim bisect .* --decisions$/m);
   });
 });

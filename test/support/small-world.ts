@@ -13,6 +13,7 @@ import {
   type MachineDef,
   type NodeClockDef,
   type NodeDef,
+  type PlanFiring,
   type PropertyDef,
   type ScenarioDef,
   type Step,
@@ -35,6 +36,7 @@ export interface SmallOptions {
   readonly liveness?: LivenessDef;
   readonly swarm?: readonly FaultFamily[];
   readonly clock?: NodeClockDef;
+  readonly withheld?: readonly PlanFiring[];
   /** Every node's environment. */
   readonly env?: NodeDef['env'];
   /** Every node's disk, and what keeps its damage apart. */
@@ -116,6 +118,7 @@ export class SmallWorld {
         this.consoles[node] += Buffer.from(bytes).toString();
       },
       onLine: () => undefined,
+      withheld: options.withheld ?? [],
     });
   }
 
