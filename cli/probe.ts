@@ -20,7 +20,7 @@ import {
 } from '../sim/index.ts';
 import type { MachineBackend } from '../bridge/index.ts';
 import type { WasmEngine } from '../wasm/index.ts';
-import { runToEnd, type RunRecord } from './record.ts';
+import { runToEnd, type ConsolePiece, type RunRecord } from './record.ts';
 
 /** Where probes start from: the start of a scenario, or a point of one of its runs. */
 export interface ProbeStart {
@@ -70,6 +70,7 @@ export function runProbe(
   start: ProbeStart,
   probe: Omit<Probe, 'start'>,
   engine: WasmEngine,
+  onConsole?: (piece: ConsolePiece) => void,
 ): { readonly record: RunRecord; readonly result: ProbeResult } {
   const { images, machines, checkpoint } = start;
   const { seed, untilProperty } = probe;
@@ -85,6 +86,7 @@ export function runProbe(
     machines,
     answers: source,
     ...(probe.withheld === undefined ? {} : { withheld: probe.withheld }),
+    ...(onConsole === undefined ? {} : { onConsole }),
     ...(checkpoint === null ? {} : { from: { checkpoint, seed, overrides: [] } }),
     ...(untilProperty === null ? {} : { stop: { property: untilProperty } }),
   });

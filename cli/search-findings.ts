@@ -4,6 +4,7 @@ import type { SourceFile } from '../scenarios/index.ts';
 import { scenarioIds, SimError, type ScenarioDef } from '../sim/index.ts';
 import type { WasmEngine } from '../wasm/index.ts';
 import { bundleOfRun, writeBundle } from './bundle-write.ts';
+import { ConsoleCollector } from './timeline.ts';
 import { groupDigits, layOut } from './columns.ts';
 import type { Context } from './context.ts';
 import { shellQuote } from './host.ts';
@@ -145,7 +146,8 @@ export class SearchFindings {
   private keep(state: SearchState, key: string): string {
     const { images, machines, sources, engine, context } = this.options;
     const start = { scenario: state.scenario, images, machines, checkpoint: null };
-    const { record, result } = runProbe(start, state.probe, engine);
+    const collector = new ConsoleCollector();
+    const { record, result } = runProbe(start, state.probe, engine, collector.piece);
     const found = result.signature?.primary ?? `timeout: ${result.reason}`;
     if (found !== key) {
       throw new SimError({
@@ -155,7 +157,8 @@ export class SearchFindings {
         remedy: 'run `sim verify` on the scenario with that seed',
       });
     }
-    const bytes = bundleOfRun({ record, images, sources, lineage: null, thin: false });
+    const run = { record, images, sources, lineage: null, thin: false };
+    const bytes = bundleOfRun({ ...run, collector });
     const { name, seed } = record.scenario;
     return writeBundle(bytes, { name, seed: seed ?? 0, out: undefined, context });
   }

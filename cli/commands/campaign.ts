@@ -14,6 +14,7 @@ import type { OptionsOf } from '../options.ts';
 import { NeverFired } from '../never-fired.ts';
 import { Progress } from '../progress.ts';
 import { runToEnd } from '../record.ts';
+import { ConsoleCollector } from '../timeline.ts';
 import type { ChosenSeed } from '../seed.ts';
 
 export interface Campaign {
@@ -222,7 +223,8 @@ class Tally {
     const { campaign, engine } = this;
     const { images, machines, sources, options, context } = campaign;
     const scenario = { ...campaign.scenario, seed };
-    const record = runToEnd({ scenario, images, engine, machines });
+    const collector = new ConsoleCollector();
+    const record = runToEnd({ scenario, images, engine, machines, onConsole: collector.piece });
     const { outcome } = record;
     const signature = outcome.signature === '' ? outcome.reason : outcome.signature;
     if (outcome.verdict !== group.verdict || signature !== group.signature) {
@@ -233,7 +235,8 @@ class Tally {
         remedy: `run \`sim verify\` on the scenario with --seed ${seed}`,
       });
     }
-    const bytes = bundleOfRun({ record, images, sources, lineage: null, thin: options.thin });
+    const run = { record, images, sources, lineage: null, thin: options.thin };
+    const bytes = bundleOfRun({ ...run, collector });
     return {
       path: writeBundle(bytes, { name: scenario.name, seed, out: undefined, context }),
       seed,

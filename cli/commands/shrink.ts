@@ -82,10 +82,11 @@ export async function run(
   const needed = imagesOf(after.record.scenario);
   const kept = new Map([...images].filter(([digest]) => needed.includes(digest)));
   const { record } = after;
-  const bytes = bundleOfRun({ record, images: kept, sources, lineage, thin: options.thin });
+  const { story, collector } = tellAgain(after, tools);
+  const run = { record, images: kept, sources, lineage, thin: options.thin };
+  const bytes = bundleOfRun({ ...run, collector });
   const { name, seed } = record.scenario;
   const path = writeBundle(bytes, { name, seed: seed ?? 0, out: options.out, context });
-  const story = tellAgain(after, tools);
   const wallMs = performance.now() - startMs;
   report({ wanted, sizes, lineage, story, path, record, wallMs, charged: budget.charged }, context);
   return 0;
@@ -193,13 +194,13 @@ function tellAgain(
     readonly engine: Parameters<typeof runToEnd>[0]['engine'];
     readonly wanted: FailureSignature;
   },
-): Story {
+): { readonly story: Story; readonly collector: ConsoleCollector } {
   const collector = new ConsoleCollector();
   const { scenario, schedule, events } = record;
   const replay = { schedule, events };
   const again = runToEnd({ scenario, images, engine, replay, onConsole: collector.piece });
   collector.close();
-  return storyOf(again, mergeTimeline(collector.rows, again.notes), wanted);
+  return { story: storyOf(again, mergeTimeline(collector.rows, again.notes), wanted), collector };
 }
 
 interface Report {

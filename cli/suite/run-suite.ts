@@ -12,6 +12,7 @@ import {
 import type { WasmEngine } from '../../wasm/index.ts';
 import { bundleOfRun } from '../bundle-write.ts';
 import { runToEnd, type ConsolePiece, type RunRecord } from '../record.ts';
+import { ConsoleCollector } from '../timeline.ts';
 import { choiceAxes, enumerateLeaves, orderedLeaves, type Leaf, type LeafAxis } from './leaf.ts';
 import {
   isRed,
@@ -31,6 +32,7 @@ export interface LeafResult {
   readonly record: RunRecord;
   readonly images: ReadonlyMap<string, Uint8Array>;
   readonly sources: readonly SourceFile[];
+  readonly collector: ConsoleCollector;
 }
 
 export interface SuiteRunnerOptions {
@@ -95,10 +97,11 @@ export class SuiteRunner {
   }
 
   private packed(leaf: Leaf): LeafRun {
-    const { report, record, images, sources } = this.run(leaf);
+    const { report, record, images, sources, collector } = this.run(leaf);
     if (!isRed(report)) return { report, bundle: null };
     const plan = this.options.plans ? leafPlanJson(this.suite.plan, leaf) : null;
-    const bundle = bundleOfRun({ record, images, sources, lineage: null, thin: false, plan });
+    const run = { record, images, sources, lineage: null, thin: false };
+    const bundle = bundleOfRun({ ...run, plan, collector });
     return { report, bundle };
   }
 
@@ -161,21 +164,20 @@ export class SuiteRunner {
     const source = new LeafSource(choicesOf(leaf), this.pinnedRules(leaf), orderOf(leaf));
     // The body's node is the last; what it says as it fails is why it failed.
     let said = '';
+    const collector = new ConsoleCollector();
     const { tally } = this.suite.program;
     const before = tally.assertions;
-    const { record, images, sources } = this.execute(
-      body,
-      source,
-      ({ node, descriptor, bytes }) => {
-        if (node === this.testNode && descriptor === 2) said = new TextDecoder().decode(bytes);
-      },
-    );
+    const { record, images, sources } = this.execute(body, source, (piece) => {
+      collector.piece(piece);
+      const { node, descriptor, bytes } = piece;
+      if (node === this.testNode && descriptor === 2) said = new TextDecoder().decode(bytes);
+    });
     const why = said.startsWith('failed: ') ? said.slice('failed: '.length).trimEnd() : null;
     const detail = why ?? detailOf(record);
     const assertions = tally.assertions - before;
     const judged = judge(record, leaf.test.expect, detail);
     const report = reportOf(leaf, record, { ...judged, assertions });
-    return { report, record, images, sources };
+    return { report, record, images, sources, collector };
   }
 
   /** The body's node comes after those of the services. */
@@ -194,7 +196,7 @@ export class SuiteRunner {
     body: LeafBody,
     answers: LeafSource,
     onConsole?: (piece: ConsolePiece) => void,
-  ): Pick<LeafResult, 'record' | 'images' | 'sources'> {
+  ): Omit<LeafResult, 'report' | 'collector'> {
     const key = JSON.stringify(body);
     let compiled = this.compiled.get(key);
     if (compiled === undefined) {

@@ -13,6 +13,9 @@
     return answer.value;
   };
 
+  const makeFaultServer = globalThis.__athanor_faultServer;
+  delete globalThis.__athanor_faultServer;
+
   // The guest whose turn it is. Bodies run only within turns.
   let current = null;
 
@@ -279,6 +282,7 @@
     sleep: (ms) => sleep(ms),
     connect: (host, port) => connect(host, port),
     listen: (port) => listen(port),
+    faultServer: (options) => faultServer(options),
     readFile: (path) => bytesOf(call('readFile', path, isOrdered())),
     writeFile: (path, data) => void call('writeFile', path, latin1(data), isOrdered()),
   };
@@ -405,6 +409,8 @@
       close: () => call('close', socket),
     };
   }
+
+  const faultServer = makeFaultServer({ listen, connect, sleep, bytesOf, latin1, utf8, toJson });
 
   /** HTTP/1.1 with one connection a request: what a body needs to talk to a service. */
   async function fetchHttp(url, { method = 'GET', headers = {}, body = '' } = {}) {
@@ -703,7 +709,7 @@
       }
     };
     visit(words);
-    [Connection, Halt, Assumption].forEach(visit);
+    [Connection, Halt, Assumption, faultServer].forEach(visit);
     for (const make of [
       async () => {},
       function* () {},

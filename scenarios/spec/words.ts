@@ -265,6 +265,41 @@ export function listen(port: number): Listener {
   return outside('listen', port);
 }
 
+/** One answer of a scripted server. */
+export interface FaultAnswer {
+  /** 200 if left out. */
+  readonly status?: number;
+  /** A text, or what is sent as JSON. */
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Passes before anything is done. */
+  readonly delay_ms?: number;
+  /** Closes the connection without an answer. */
+  readonly reset?: boolean;
+  /** So many requests get it; 1 if left out. */
+  readonly repeat?: number;
+  /** Hands the request to the upstream, and its answer back. */
+  readonly forward?: boolean;
+}
+
+export interface FaultServerOptions {
+  readonly port: number;
+  /** `host:port` of the server behind. */
+  readonly upstream?: string;
+  /** For paths without a queue, and behind spent ones; if left out the upstream, else 404. */
+  readonly default?: FaultAnswer;
+  /** A queue of answers for each exact path; a request takes the next one. */
+  readonly paths?: Readonly<Record<string, readonly FaultAnswer[]>>;
+}
+
+/**
+ * The body of a service that answers HTTP by a script. `GET /__faults/log` is what it was asked and did, as JSON,
+ * any request to `/__faults/reset` begins the script and the log anew. Throws a TypeError for a wrong script.
+ */
+export function faultServer(options: FaultServerOptions): Body {
+  return outside('faultServer', options);
+}
+
 /** A file of the node's disk, at most 16 MiB. Throws an Error when there is none. */
 export function readFile(path: string): Uint8Array {
   return outside('readFile', path);
