@@ -8,13 +8,18 @@ import type { Host } from './host.ts';
 
 /** What `sim vm image` says of an image that it made or found. */
 interface ImageRecord {
-  readonly type: string;
   readonly path: string;
 }
 
+/** What it says when there is none. */
+interface ErrorRecord {
+  readonly code: SimError['code'];
+  readonly message: string;
+  readonly place?: string;
+  readonly remedy?: string;
+}
+
 const MEBIBYTE = 1024 ** 2;
-/** The code of the process for errors of what runs machines, and of what they are made with. */
-const BACKEND_EXIT = 4;
 
 /** Files next to a scenario, and images of machines that `sim vm image` makes on demand. */
 export class CommandFiles extends LocalFiles {
@@ -28,7 +33,7 @@ export class CommandFiles extends LocalFiles {
     this.host = host;
   }
 
-  /** Throws `input/machine-image` or `backend/machine-image` where there is no image to be had. */
+  /** Throws what `sim vm image` says where there is no image to be had. */
   machineImage(name: string): MachineImageParts {
     const path = resolve(this.host.cwd, this.place, name);
     const { manifest, kernelPath, initrdPath, diskPath } = openImage(
@@ -46,23 +51,40 @@ export class CommandFiles extends LocalFiles {
   /** Making an image waits for other programs, which a scenario's reading does not: a process does. */
   private makeImage(machine: string): string {
     const program = join(packageRoot(), 'dist', 'cli', 'main.js');
-    const { stdout, status } = spawnSync(
+    const { stdout, stderr, status } = spawnSync(
       process.execPath,
       [program, 'vm', 'image', machine, '--format', 'jsonl'],
-      { cwd: this.host.cwd, env: { ...this.host.env }, stdio: ['ignore', 'pipe', 'inherit'] },
+      { cwd: this.host.cwd, env: { ...this.host.env } },
     );
-    if (status !== 0) {
-      throw new SimError({
-        code: status === BACKEND_EXIT ? 'backend/machine-image' : 'input/machine-image',
-        message: `the image of the machine "${machine}" cannot be made`,
-        remedy: `what \`sim vm image ${machine}\` says is the cause`,
-      });
-    }
-    const records = stdout.toString('utf8').trim().split('\n');
-    const [image] = records
-      .map((line) => JSON.parse(line) as ImageRecord)
-      .filter(({ type }) => type === 'image');
+    if (status !== 0)
+      throw cause(machine, recordsOf(stderr, 'error')[0] as ErrorRecord | undefined);
+    const [image] = recordsOf(stdout, 'image') as readonly ImageRecord[];
     assert(image !== undefined, 'a command that succeeds says where the image is');
     return image.path;
   }
+}
+
+/** Why there is no image: the one error of the process, as the scenario's own. */
+function cause(machine: string, error: ErrorRecord | undefined): SimError {
+  const what = `the image of the machine "${machine}" cannot be made`;
+  if (error === undefined) {
+    const remedy = `see what \`sim vm image ${machine}\` says`;
+    return new SimError({ code: 'backend/machine-image', message: what, remedy });
+  }
+  const { code, message, place, remedy } = error;
+  const where = place === undefined || message.includes(place) ? '' : ` (${place})`;
+  return new SimError({
+    code,
+    message: `${what}: ${message}${where}`,
+    ...(remedy === undefined ? {} : { remedy }),
+  });
+}
+
+/** The records of a type among the lines that a process wrote. */
+function recordsOf(output: Buffer, type: string): readonly unknown[] {
+  const lines = output.toString('utf8').split('\n');
+  return lines
+    .filter((line) => line.startsWith('{'))
+    .map((line) => JSON.parse(line) as { readonly type: string })
+    .filter((each) => each.type === type);
 }

@@ -1,0 +1,41 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { lineOf, MachineFolder, verdictOf, type Ended } from './machine-folder.ts';
+
+const PROPERTIES = [
+  'the registers are linearizable',
+  'another leader is elected',
+  'a clock jumps',
+  'the clients are done',
+];
+
+describe("Debian's etcd on three machines", { timeout: 600_000 }, () => {
+  const folder = new MachineFolder();
+  beforeAll(async () => {
+    await folder.image('etcd');
+    folder.scenario('etcd-cluster', 'cluster');
+  }, 600_000);
+  afterAll(() => {
+    folder.remove();
+  });
+
+  const run = (out: string): Promise<Ended> => {
+    return folder.sim('run', 'cluster.toml', '--seed', '1', '--full', '--thin', '--out', out);
+  };
+
+  it('stays linearizable over a loss of power, a cut and clocks that jump, and repeats', async () => {
+    // Side by side, each disturbs the other's pace.
+    const [first, second] = await Promise.all([run('1.athanor'), run('2.athanor')]);
+    expect([first.exitCode, first.errors]).toEqual([0, '']);
+    const verdicts = PROPERTIES.map((name) => [name, verdictOf(first, name)]);
+    expect(verdicts).toEqual(PROPERTIES.map((name) => [name, 'pass']));
+    for (const client of ['c1', 'c2']) {
+      const [, count] = lineOf(first, client, /^done (\d+) operations/) ?? [];
+      expect(Number(count)).toBe(40);
+    }
+    expect(second.exitCode, second.errors).toBe(0);
+    const bytes = (name: string): Buffer => readFileSync(join(folder.path, name));
+    expect(bytes('2.athanor').equals(bytes('1.athanor'))).toBe(true);
+  });
+});
