@@ -1,12 +1,16 @@
 import type { MachineBackend } from '../bridge/index.ts';
 import {
+  cutBytes,
   ddmin,
   decodeDecisions,
   decodeEvents,
   decidingMoment,
   drawUniform,
   firingsOf,
+  GRAINS,
+  inputPieces,
   isSound,
+  joinBytes,
   keepFaults,
   keepFired,
   LOG_DECISIONS,
@@ -20,17 +24,21 @@ import {
   roleOf,
   sameFailure,
   streamKey,
+  withBytes,
   withEvents,
   withLimit,
   withLinks,
   withNumber,
   withoutFaults,
   withoutNodes,
+  withoutPieces,
   withoutScheduling,
+  WORD_BYTES,
   weakerEvents,
   type Answer,
   type Decision,
   type FailureSignature,
+  type InputPiece,
   type ScenarioDef,
 } from '../sim/index.ts';
 import type { WasmEngine } from '../wasm/index.ts';
@@ -76,6 +84,9 @@ const REDRAWS = 32;
 
 /** How much later events may be moved: less than the second by which a run may outlast the failure. */
 const LATER_NS_MAX = 500_000_000;
+
+/** A text of more parts is not cut so finely. */
+const PARTS_MAX = 4_096;
 
 /** Links and single decisions are tried one by one only up to this many. */
 const UNITS_MAX = 512;
@@ -378,7 +389,7 @@ export class Shrinker {
     await this.take([this.with(withLimit(this.current.scenario, failNs + 1_000_000_000))]);
   }
 
-  /** Smaller numbers among the arguments, and no files that nobody needs. */
+  /** Smaller numbers among the arguments, fewer pieces of input, and of these only what is needed. */
   private async input(): Promise<void> {
     for (const argument of numberArguments(this.current.scenario)) {
       const { value } = argument;
@@ -388,6 +399,31 @@ export class Shrinker {
         lower.map((lesser) => this.with(withNumber(this.current.scenario, argument, lesser))),
         true,
       );
+    }
+    const base = this.current;
+    const pieces = inputPieces(base.scenario);
+    const without = (kept: readonly InputPiece[]): Candidate => {
+      const gone = pieces.filter((piece) => !kept.includes(piece));
+      return { ...base, scenario: withoutPieces(base.scenario, gone) };
+    };
+    await this.minimize(pieces, without, true);
+    for (const [index, { bytes }] of inputPieces(this.current.scenario).entries()) {
+      if (bytes.length >= WORD_BYTES) await this.cutPiece(index);
+    }
+  }
+
+  /** Of one piece of input only what is needed: of its lines, then its words, then its characters. */
+  private async cutPiece(index: number): Promise<void> {
+    for (const grain of GRAINS) {
+      const base = this.current;
+      const piece = inputPieces(base.scenario)[index];
+      if (piece === undefined) return;
+      const parts = cutBytes(piece.bytes, grain);
+      if (parts.length > PARTS_MAX) continue;
+      const make = (kept: readonly Uint8Array[]): Candidate => {
+        return { ...base, scenario: withBytes(base.scenario, piece, joinBytes(kept)) };
+      };
+      await this.minimize(parts, make, true);
     }
   }
 

@@ -78,6 +78,7 @@ export const C_GUESTS: readonly CGuest[] = [
   single('kv', 'a key-value store with a write-ahead log that checks itself'),
   single('hello', 'one of everything that a command line program does'),
   single('hostile', 'misbehaves, in a mode of your choice'),
+  single('desk', 'a calculator that traps on some of the statements that it is given'),
   {
     name: 'echo-server',
     summary: 'a TCP echo server with blocking sockets and poll',

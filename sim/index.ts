@@ -80,6 +80,7 @@ export * from './explore/signature.ts';
 export * from './explore/policy.ts';
 export * from './explore/families.ts';
 export * from './explore/firing.ts';
+export * from './explore/smaller-input.ts';
 export * from './explore/smaller.ts';
 export * from './explore/frontier.ts';
 export * from './explore/ddmin.ts';

@@ -3,6 +3,7 @@ import {
   decodeEvents,
   failureSignature,
   firingsOf,
+  inputSize,
   LOG_DECISIONS,
   LOG_EVENTS,
   MILLION,
@@ -143,6 +144,8 @@ interface Size {
   readonly singles: number;
   readonly waits: number;
   readonly nodes: number;
+  /** Arguments, variables and files of all nodes. */
+  readonly inputBytes: number;
   readonly endNs: number;
 }
 
@@ -158,6 +161,7 @@ function sizeOf({ record, decisions }: View): Size {
     waits: decisions.filter(({ stream, choice }) => choice > 0 && stream.endsWith('/schedule'))
       .length,
     nodes: scenario.world.nodes.length,
+    inputBytes: inputSize(scenario),
     endNs: outcome.endNs,
   };
 }
@@ -245,8 +249,16 @@ function report(told: Report, context: Context): void {
   output.say(`replay  ${replay}`);
 }
 
-function sizeRecord({ events, singles, waits, nodes, endNs }: Size): Record<string, number> {
-  return { fault_events: events, single_faults: singles, waits, nodes, end_ns: endNs };
+function sizeRecord(size: Size): Record<string, number> {
+  const { events, singles, waits, nodes, inputBytes, endNs } = size;
+  return {
+    fault_events: events,
+    single_faults: singles,
+    waits,
+    nodes,
+    input_bytes: inputBytes,
+    end_ns: endNs,
+  };
 }
 
 function sayReport(
@@ -267,6 +279,7 @@ function sayReport(
     row('single faults', 'singles'),
     row('waits', 'waits'),
     row('nodes', 'nodes'),
+    row('input bytes', 'inputBytes'),
     ['virtual ms', groupDigits(ms(before.endNs)), groupDigits(ms(after.endNs))],
   ];
   for (const line of layOut(table, new Set([1, 2]))) output.say(line);
