@@ -31,7 +31,7 @@ name = "n1"
 guest = "linux"
 `;
 
-describe('a machine of a scenario', { timeout: 300_000 }, () => {
+describe('a machine of a scenario', { timeout: 900_000 }, () => {
   const folder = new MachineFolder();
   const write = (name: string, text: string): void => {
     writeFileSync(join(folder.path, name), text);

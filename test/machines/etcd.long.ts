@@ -10,7 +10,7 @@ const PROPERTIES = [
   'the clients are done',
 ];
 
-describe("Debian's etcd on three machines", { timeout: 600_000 }, () => {
+describe("Debian's etcd on three machines", { timeout: 1_200_000 }, () => {
   const folder = new MachineFolder();
   beforeAll(async () => {
     await folder.image('etcd');

@@ -17,6 +17,7 @@ describe("Debian's Redis on a machine that loses its power", { timeout: 900_000 
     folder.scenario('redis-always', 'always');
     // The drive acknowledges flushes from its cache; what it loses is the end of what was written.
     folder.scenario('redis-always', 'lying', [
+      ['rootfstype=ramfs', 'rootfstype=ramfs cryptomgr.notests'],
       ['crash = "reordered"', 'crash = "ordered"'],
       [
         '[[event]]\nname = "loss of power"',
@@ -41,11 +42,16 @@ describe("Debian's Redis on a machine that loses its power", { timeout: 900_000 
     expect(verdictOf(always, 'nothing acknowledged is lost')).toBe('pass');
   });
 
-  it('loses what it acknowledged when the flushes of its disk lie', async () => {
-    const lying = await run('lying', 1, '--thin');
+  it('loses acknowledged keys when the flushes of its disk lie, and in forks others', async () => {
+    const lying = await run('lying', 1, '--thin', '--out', 'lying.athanor');
     expect(lying.exitCode, lying.errors).toBe(1);
     expect(lossOf(lying)[0]).toBeGreaterThan(0);
     expect(verdictOf(lying, 'nothing acknowledged is lost')).toBe('fail');
+    const at = ['--at', 'virtual-time=3900ms', '--seed', '8'];
+    const fork = await folder.sim('fork', 'lying.athanor', ...at, '--full', '--thin');
+    expect(fork.exitCode, fork.errors).toBe(1);
+    expect(lossOf(fork)[0]).toBeGreaterThan(0);
+    expect(lossOf(fork)).not.toEqual(lossOf(lying));
   });
 
   it('loses up to two seconds with appendfsync everysec, and that repeats', async () => {

@@ -136,7 +136,7 @@ size = "1KiB"
   });
 
   it('reads the machines that come with the simulator', () => {
-    expect(builtinMachineNames()).toEqual(['etcd', 'postgres', 'redis']);
+    expect(builtinMachineNames()).toEqual(['etcd', 'pgbench', 'postgres', 'redis']);
     expect(builtinMachineBytes('mysql')).toBe(null);
     for (const name of builtinMachineNames()) {
       const result = loadVmBytes(
