@@ -13,8 +13,8 @@
     return answer.value;
   };
 
-  const makeFaultServer = globalThis.__athanor_faultServer;
-  delete globalThis.__athanor_faultServer;
+  const FaultServer = globalThis.__athanor_FaultServer;
+  delete globalThis.__athanor_FaultServer;
 
   // The guest whose turn it is. Bodies run only within turns.
   let current = null;
@@ -410,7 +410,11 @@
     };
   }
 
-  const faultServer = makeFaultServer({ listen, connect, sleep, bytesOf, latin1, utf8, toJson });
+  const tools = { listen, connect, sleep, bytesOf, latin1, utf8, toJson };
+  const faultServer = (options) => {
+    const script = FaultServer.read(options);
+    return () => new FaultServer(tools, script).run();
+  };
 
   /** HTTP/1.1 with one connection a request: what a body needs to talk to a service. */
   async function fetchHttp(url, { method = 'GET', headers = {}, body = '' } = {}) {
@@ -709,7 +713,7 @@
       }
     };
     visit(words);
-    [Connection, Halt, Assumption, faultServer].forEach(visit);
+    [Connection, FaultServer, Halt, Assumption].forEach(visit);
     for (const make of [
       async () => {},
       function* () {},

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { createContext, Script, type Context } from 'node:vm';
 import { SimError } from '../../sim/index.ts';
 import { packageRoot } from '../package-root.ts';
-import { makeFaultServer } from './fault-server.ts';
+import { FaultServer } from './fault-server.ts';
 import { STEP_WALL_MS_MAX, type Watch } from './watch.ts';
 
 /** A guest inside the realm: only the realm looks into it. */
@@ -78,7 +78,7 @@ export class Realm {
       // Promises of the realm go on within the turn that resolved them, never later.
       microtaskMode: 'afterEvaluate',
     });
-    const part = `'use strict'; globalThis.__athanor_faultServer = ${makeFaultServer.toString()};`;
+    const part = `'use strict'; globalThis.__athanor_FaultServer = ${FaultServer.toString()};`;
     new Script(part, { filename: 'fault-server.js' }).runInContext(this.context);
     const path = join(packageRoot(), 'scenarios', 'model', 'realm.js');
     const script = new Script(readFileSync(path, 'utf8'), { filename: 'realm.js' });

@@ -2,6 +2,19 @@ import { didYouMean } from '../suggest.ts';
 import type { SpecModel } from './spec-model.ts';
 import { specError } from './spec-error.ts';
 
+/** A level that a guest of the spec cannot keep is refused, with the guest and the reason (FB-68). */
+export function checkLevel({ determinism, services }: SpecModel): void {
+  if (determinism.level !== 'L5') return;
+  const weaker = services.find(({ isMachine }) => !isMachine);
+  if (weaker === undefined) return;
+  throw specError(
+    'level',
+    `the spec asks for L5, and service "${weaker.name}" is no machine: it keeps levels up to L4`,
+    weaker.place,
+    'ask for L4, or let a machine run it: guest: { vm: "..." }',
+  );
+}
+
 /** Refuses names that stand twice and names that nothing stands behind. */
 export function checkNames(model: SpecModel): void {
   refuseTwice('service', model.services);

@@ -10,7 +10,7 @@ import {
   readService,
 } from './read-declarations.ts';
 import { WordReader } from './read-words.ts';
-import { checkNames } from './check-names.ts';
+import { checkLevel, checkNames } from './check-names.ts';
 import { SpecModule, type SpecCall } from './spec-module.ts';
 import { specError } from './spec-error.ts';
 import type {
@@ -41,6 +41,7 @@ export function loadSpec(file: string, read: ReadSpecFile): SpecModel {
   loader.load(file);
   const model = loader.model(file);
   checkNames(model);
+  checkLevel(model);
   return model;
 }
 

@@ -27,7 +27,11 @@ export function readService({ args, place }: Declaration): SpecService {
   const dependsOn = reader.list(options.get('dependsOn'), 'dependsOn').map((each) => {
     return reader.name(each, ['service'], 'dependsOn');
   });
-  return { name, ports: readPorts(options.get('ports'), reader), dependsOn, env, place };
+  const guest = options.get('guest');
+  const isMachine =
+    guest?.kind === 'table' && (guest.entries.has('machine') || guest.entries.has('vm'));
+  const ports = readPorts(options.get('ports'), reader);
+  return { name, ports, dependsOn, env, isMachine, place };
 }
 
 function readPorts(value: Static | undefined, reader: WordReader): SpecPort[] {
@@ -66,6 +70,9 @@ export function readAssumption({ args, place }: Declaration): SpecAssumption {
   };
 }
 
+/** What runs guests: compiled ones and bodies of specs, or full machines. */
+const RUNTIMES: readonly string[] = ['wasm', 'machine'];
+
 export function readDeterminism({ args, place }: Declaration): {
   readonly contract: DeterminismContract;
   readonly seed: number | null;
@@ -80,6 +87,9 @@ export function readDeterminism({ args, place }: Declaration): {
   const runtime = options.get('runtime');
   const kind =
     runtime === undefined ? DEFAULT_DETERMINISM.runtime : reader.text(runtime, 'runtime');
+  if (!RUNTIMES.includes(kind)) {
+    reader.fail(`"${kind}" is no runtime`, `there are ${RUNTIMES.join(', ')}`);
+  }
   if (kind === 'wasm' && asked === 'L5') {
     // Measured: bundles of wasm guests repeat byte for byte, but no instruction can be addressed.
     reader.fail('wasm guests keep levels up to L4, not L5', 'ask for L4, or run machines');

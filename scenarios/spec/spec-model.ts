@@ -27,6 +27,8 @@ export interface SpecService {
   readonly ports: readonly SpecPort[];
   readonly dependsOn: readonly string[];
   readonly env: ReadonlyMap<string, string>;
+  /** Whether a full machine runs it; other guests keep levels up to L4 (FB-69). */
+  readonly isMachine: boolean;
   readonly place: string;
 }
 

@@ -77,7 +77,7 @@ describe.each(USES)('sim %s of a run with machines (CR-49, CR-111)', (...args) =
     expect(stderr.match(/^error /gm)).toHaveLength(1);
   });
 
-  it('says how to set machines up where they are not', async () => {
+  it('KS-43: says how to set machines up where they are not, and passes nothing', async () => {
     pretendSetUp(join(cache, 'machines'), 'patched');
     const { exitCode, stderr } = await sim(...args);
     expect([exitCode, stderr]).toEqual([4, expect.stringContaining('error backend/missing')]);
