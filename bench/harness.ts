@@ -99,16 +99,17 @@ function summary(name: string, times: readonly number[]): Timing {
   const sorted = times.toSorted((a, b) => a - b);
   return {
     name,
-    medianMs: median(sorted),
+    medianMs: median(times),
     leastMs: sorted[0] ?? NaN,
     greatestMs: sorted[sorted.length - 1] ?? NaN,
   };
 }
 
-/** The median of sorted values. */
-function median(sorted: readonly number[]): number {
+/** The median of values in any order; NaN of none. */
+export function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
   const middle = sorted.length >> 1;
-  const upper = sorted[middle] as number;
+  const upper = sorted[middle] ?? NaN;
   return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] as number) + upper) / 2;
 }
 

@@ -10,6 +10,7 @@ import { historyBenchmark } from './histories.ts';
 import { instrumentationBenchmark } from './instrumentation.ts';
 import { logShareBenchmark } from './log-share.ts';
 import { logBenchmark } from './log.ts';
+import { machineBenchmark } from './machines.ts';
 import { messageBenchmark } from './messages.ts';
 import { paceBenchmark } from './pace.ts';
 import { packagePath } from './paths.ts';
@@ -40,6 +41,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   reportBenchmark,
   seedsBenchmark,
   startBenchmark,
+  machineBenchmark,
 ];
 
 /** Figures of an earlier run, kept in the repository: by benchmark, then by figure. */

@@ -1,19 +1,19 @@
 import { spawn } from 'node:child_process';
 import { packagePath } from './paths.ts';
 
-/** Runs this Node with arguments to its end; throws unless it exits with 0. */
-export function runNode(args: readonly string[]): Promise<void> {
+/** Runs this Node with arguments to its end; throws unless it exits with `exitCode`. */
+export function runNode(args: readonly string[], exitCode = 0): Promise<void> {
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, args, { stdio: 'ignore' });
     child.on('error', reject);
     child.on('exit', (code) => {
-      if (code === 0) resolve();
+      if (code === exitCode) resolve();
       else reject(new Error(`node ${args.join(' ')} ended with ${code}`));
     });
   });
 }
 
 /** Runs the command `sim` in a process of its own. */
-export function runSim(args: readonly string[]): Promise<void> {
-  return runNode([packagePath('dist/cli/main.js'), ...args]);
+export function runSim(args: readonly string[], exitCode = 0): Promise<void> {
+  return runNode([packagePath('dist/cli/main.js'), ...args], exitCode);
 }

@@ -4,7 +4,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { loadWorldFile, LocalFiles, packageRoot, type LoadedWorld } from '../scenarios/index.ts';
 import { Decisions, FakeClock, RecordService, RecordTrace } from '../sim/index.ts';
 import { makeHandlers } from '../cli/record/handlers.ts';
-import type { Benchmark, Figure } from './harness.ts';
+import { median, type Benchmark, type Figure } from './harness.ts';
 import { packagePath } from './paths.ts';
 
 const OWN_CALLS = 100_000;
@@ -88,9 +88,4 @@ async function callsServed(client: Client): Promise<number> {
     await client.callTool({ name: 'get_order', arguments: { id: (call % 20) + 1 } });
   }
   return (MCP_CALLS * 1_000) / (performance.now() - start);
-}
-
-function median(values: readonly number[]): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  return sorted[Math.floor(sorted.length / 2)] ?? 0;
 }

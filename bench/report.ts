@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { CDPSession, Page } from 'playwright-core';
 import { chromiumMissing, launchChromium } from './chromium.ts';
-import type { Benchmark, Figure } from './harness.ts';
+import { median, type Benchmark, type Figure } from './harness.ts';
 import { packagePath } from './paths.ts';
 import { runNode, runSim } from './processes.ts';
 
@@ -194,9 +194,4 @@ async function motion(page: Page, session: CDPSession, kind: 'zoom' | 'move'): P
 async function taskSeconds(session: CDPSession): Promise<number> {
   const { metrics } = await session.send('Performance.getMetrics');
   return metrics.find(({ name }) => name === 'TaskDuration')?.value ?? 0;
-}
-
-function median(values: readonly number[]): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  return sorted[sorted.length >> 1] ?? NaN;
 }

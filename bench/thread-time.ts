@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 
 /**
  * Processor time that the main thread has used so far, in milliseconds. The compilers of V8 work on
@@ -21,4 +21,13 @@ function readSchedule(): string | null {
   } catch {
     return null;
   }
+}
+
+/** Processor time that all threads of another process have used so far, in milliseconds. */
+export function processTimeMs(processId: number): number {
+  const folder = `/proc/${processId}/task`;
+  return readdirSync(folder).reduce((sum, thread) => {
+    const text = readFileSync(`${folder}/${thread}/schedstat`, 'latin1');
+    return sum + Number(text.slice(0, text.indexOf(' '))) / 1e6;
+  }, 0);
 }

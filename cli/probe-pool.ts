@@ -2,7 +2,11 @@ import { Worker } from 'node:worker_threads';
 import { assert, SimError, type ErrorCode } from '../sim/index.ts';
 import type { Code, WasmEngine } from '../wasm/index.ts';
 import { JOBS_MAX, plainError } from './campaign-pool.ts';
+import { ProbeMachines } from './machines/probe-machines.ts';
 import { runProbe, type Probe, type ProbeResult, type ProbeStart } from './probe.ts';
+
+/** A worker may be in the middle of a probe that nobody waits for any more. */
+const END_MS = 10_000;
 
 /** What a worker is told. */
 export type ToWorker =
@@ -13,7 +17,9 @@ export type ToWorker =
       readonly shared: readonly Code[];
     }
   | { readonly kind: 'drop'; readonly id: number }
-  | { readonly kind: 'probe'; readonly ticket: number; readonly probe: Probe };
+  | { readonly kind: 'probe'; readonly ticket: number; readonly probe: Probe }
+  /** Ends what it holds, and then itself. */
+  | { readonly kind: 'end' };
 
 /** What a worker says. */
 export type FromWorker =
@@ -47,6 +53,8 @@ export class ProbePool {
   private readonly engine: WasmEngine;
   private readonly starts = new Map<number, Known>();
   private readonly hands: Hand[] = [];
+  /** For probes that run here. */
+  private readonly machines = new ProbeMachines();
   private nextStart = 0;
   private count = 0;
 
@@ -115,10 +123,11 @@ export class ProbePool {
     return null;
   }
 
-  /** Ends the workers. */
+  /** Ends the workers, and all machines. */
   async close(): Promise<void> {
     const hands = this.hands.splice(0);
-    await Promise.all(hands.map(({ worker }) => worker.terminate()));
+    this.machines.close();
+    await Promise.all(hands.map(({ worker }) => endWorker(worker)));
   }
 
   /** Runs probes in order until one holds; what was not run is null. */
@@ -138,7 +147,9 @@ export class ProbePool {
     if (this.jobs === 1) {
       for (let index = next(); index !== null; index = next()) {
         const probe = probes[index] as Probe;
-        take(index, runProbe(this.known(probe).start, probe, this.engine).result);
+        const { start } = this.known(probe);
+        const host = this.machines.hostFor(start);
+        take(index, runProbe(start, probe, this.engine, undefined, host).result);
         // Lets signals in between runs.
         if (index % 16 === 15) await new Promise((resolve) => setImmediate(resolve));
       }
@@ -200,6 +211,21 @@ export class ProbePool {
     assert(known !== undefined, 'a probe starts where the pool was told of');
     return known;
   }
+}
+
+/** Lets a worker end by itself, with its machines; one that does not is ended. */
+async function endWorker(worker: Worker): Promise<void> {
+  const hasEnded = worker.threadId < 0;
+  if (hasEnded) return;
+  let timer: NodeJS.Timeout | undefined;
+  const ended = new Promise<void>((resolve) => {
+    worker.once('exit', () => resolve());
+    timer = setTimeout(resolve, END_MS);
+  });
+  worker.postMessage({ kind: 'end' } satisfies ToWorker);
+  await ended;
+  clearTimeout(timer);
+  await worker.terminate();
 }
 
 function newHand(): Hand {

@@ -2,10 +2,12 @@ import { parentPort } from 'node:worker_threads';
 import { SimError } from '../sim/index.ts';
 import { WasmEngine } from '../wasm/index.ts';
 import type { ToWorker, FromWorker } from './probe-pool.ts';
+import { ProbeMachines } from './machines/probe-machines.ts';
 import { runProbe, type ProbeStart } from './probe.ts';
 
 /** A worker thread of a probe pool: keeps the starts that it is given, and runs probes. */
 const starts = new Map<number, { readonly start: ProbeStart; readonly engine: WasmEngine }>();
+const machines = new ProbeMachines();
 
 function say(message: FromWorker): void {
   parentPort?.postMessage(message);
@@ -23,6 +25,9 @@ parentPort?.on('message', (message: ToWorker) => {
       return;
     case 'probe':
       return probe(message);
+    case 'end':
+      machines.close();
+      parentPort?.close();
   }
 });
 
@@ -30,7 +35,9 @@ function probe({ ticket, probe }: Extract<ToWorker, { kind: 'probe' }>): void {
   const known = starts.get(probe.start);
   try {
     if (known === undefined) throw new Error(`start ${probe.start} is unknown to the worker`);
-    say({ kind: 'result', ticket, result: runProbe(known.start, probe, known.engine).result });
+    const host = machines.hostFor(known.start);
+    const { result } = runProbe(known.start, probe, known.engine, undefined, host);
+    say({ kind: 'result', ticket, result });
   } catch (error) {
     if (!(error instanceof SimError)) throw error;
     const { code, message, place, remedy } = error;

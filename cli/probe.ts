@@ -20,6 +20,7 @@ import {
 } from '../sim/index.ts';
 import type { MachineBackend } from '../bridge/index.ts';
 import type { WasmEngine } from '../wasm/index.ts';
+import type { MachineHost } from './machines/machine-host.ts';
 import { runToEnd, type ConsolePiece, type RunRecord } from './record.ts';
 
 /** Where probes start from: the start of a scenario, or a point of one of its runs. */
@@ -71,6 +72,7 @@ export function runProbe(
   probe: Omit<Probe, 'start'>,
   engine: WasmEngine,
   onConsole?: (piece: ConsolePiece) => void,
+  machineHost?: MachineHost,
 ): { readonly record: RunRecord; readonly result: ProbeResult } {
   const { images, machines, checkpoint } = start;
   const { seed, untilProperty } = probe;
@@ -84,6 +86,7 @@ export function runProbe(
     images,
     engine,
     machines,
+    machineHost,
     answers: source,
     ...(probe.withheld === undefined ? {} : { withheld: probe.withheld }),
     ...(onConsole === undefined ? {} : { onConsole }),

@@ -17,6 +17,7 @@ import type { MachineBackend } from '../bridge/index.ts';
 import type { ModelEngine } from '../scenarios/index.ts';
 import type { WasmEngine } from '../wasm/index.ts';
 import { identityOf } from './machines/machine-backend.ts';
+import type { MachineHost } from './machines/machine-host.ts';
 import { Simulation, type SimulationResult, type StopAt } from './simulation.ts';
 import type { Trace } from './trace.ts';
 
@@ -37,6 +38,8 @@ export interface RunRequest {
   readonly models?: ModelEngine;
   /** What runs machines; the backend that is set up here where it is absent. */
   readonly machines?: MachineBackend | undefined;
+  /** Holds the machines of many runs. */
+  readonly machineHost?: MachineHost | undefined;
   readonly trace?: Trace | null;
   readonly replay?: Recording;
   /** Where to go on from, and how to leave the run that was recorded there. */
@@ -91,6 +94,7 @@ export function runToEnd(request: RunRequest): RunRecord {
     engine,
     machines: request.machines,
     ...(request.withheld === undefined ? {} : { withheld: request.withheld }),
+    machineHost: request.machineHost,
     ...(request.models === undefined ? {} : { models: request.models }),
     ...(request.replay === undefined ? {} : { replay: request.replay }),
     onDecisionFrame: (frame) => {

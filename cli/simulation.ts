@@ -35,6 +35,8 @@ import { MachineHost } from './machines/machine-host.ts';
 export interface SimulationOptions {
   /** What runs machines; the backend that is set up here where it is absent. */
   readonly machines?: MachineBackend | undefined;
+  /** Holds the machines of many simulations, of which each goes on from a checkpoint; not ended. */
+  readonly machineHost?: MachineHost | undefined;
   readonly scenario: ScenarioDef;
   readonly seed: number;
   /** SHA-256 of each guest image to its bytes. */
@@ -356,7 +358,7 @@ export class Simulation {
 
   dispose(): void {
     this.guests.forEach((_, node) => this.drop(node));
-    this.machines?.close();
+    if (this.machines !== this.options.machineHost) this.machines?.close();
     this.machines = null;
   }
 
@@ -432,12 +434,13 @@ export class Simulation {
   }
 
   private makeMachine(node: number, guest: MachineGuestDef, from: GuestImage | null): RunGuest {
-    const { scenario, images } = this.options;
+    const { scenario, images, machineHost } = this.options;
     const port = this.world.ports[node];
     assert(port !== undefined, 'each node has a port');
-    this.machines ??= new MachineHost(this.options.machines);
+    this.machines ??= machineHost ?? new MachineHost(this.options.machines);
     const { nodes } = scenario.world;
-    const machine = new MachineGuest({ host: this.machines, port, guest, nodes, images });
+    const isBranch = machineHost !== undefined;
+    const machine = new MachineGuest({ host: this.machines, port, guest, nodes, images, isBranch });
     if (from !== null) machine.restore(from);
     return machine;
   }

@@ -34,7 +34,7 @@ export interface KeepRequest {
 export function keepRun(request: KeepRequest): KeptRun {
   const { subject, line, sampler, engine, position, future, context } = request;
   const { bundle } = subject;
-  const { scenario, images, sources } = bundle;
+  const { scenario, images, machines, sources } = bundle;
   const boundary = line.boundaryBefore(position);
   const answers = line.answers(boundary, position);
   const { checkpoint, proof } = line.at(boundary, (simulation) => {
@@ -45,7 +45,7 @@ export function keepRun(request: KeepRequest): KeptRun {
     };
   });
   const seed = sampler.futureSeed(future);
-  const start = { scenario, images, checkpoint };
+  const start = { scenario, images, machines, checkpoint };
   const { record, result } = runProbe(start, { seed, answers, untilProperty: null }, engine);
   const overrides = answers.map(({ stream, ordinal, choice }) => ({ stream, ordinal, choice }));
   const lineage: Lineage = { parent: bundle.digest, proof, seed, overrides };

@@ -39,11 +39,14 @@ export interface MachineGuestOptions {
   readonly guest: MachineGuestDef;
   readonly nodes: readonly NodeDef[];
   readonly images: ReadonlyMap<string, Uint8Array>;
+  /** Whether checkpoints are gone back to again and again, so that forks pay. */
+  readonly isBranch: boolean;
 }
 
 /** The effects at which a machine stops, since the world's answer may be due before the horizon. */
 const STOPS: readonly StopKind[] = ['block', 'power-off', 'panic'];
 const PAGE_BYTES = 65_536;
+const NO_PAGE = Buffer.alloc(PAGE_BYTES);
 const IMAGE_KIND = 'vm';
 const IMAGE_VERSION = 2;
 /** A bell of this value and a status in its last byte: see docs/machines.md. */
@@ -91,6 +94,8 @@ export class MachineGuest implements Guest {
   /** The status that its main command has told. */
   private status = 0;
   private readonly text = new TextLines();
+  /** Of the last checkpoint: the next one shares what has not changed. */
+  private pages: ReadonlyMap<number, Uint8Array> = new Map();
 
   constructor(options: MachineGuestOptions) {
     const { machine } = options.port;
@@ -130,9 +135,13 @@ export class MachineGuest implements Guest {
         files.push([name, bytes.length]);
         for (let at = 0; at < bytes.length; at += PAGE_BYTES, place++) {
           const page = bytes.subarray(at, at + PAGE_BYTES);
-          if (page.some((byte) => byte !== 0)) pages.set(place, Uint8Array.from(page));
+          const before = this.pages.get(place);
+          if (before !== undefined && page.equals(before)) pages.set(place, before);
+          else if (!page.equals(NO_PAGE.subarray(0, page.length)))
+            pages.set(place, new Uint8Array(page));
         }
       }
+      this.pages = pages;
       const { seed, bootNs, offsetNs, stoppedNs, status, instructionCount: instructions } = this;
       const clock = { bootNs, offsetNs, stoppedNs };
       const text = this.text.capture();
@@ -150,20 +159,9 @@ export class MachineGuest implements Guest {
         message: `the checkpoint of ${this.options.port.name} is of kind ${image.kind} ${image.version}`,
       });
     }
-    const { host } = this.options;
+    const { host, isBranch } = this.options;
     const state = readState(image.state, 'machine');
     this.dispose();
-    // The machine reads its memory from there as long as it lives.
-    const folder = host.emptyFolder();
-    let place = 0;
-    for (const [name, length] of state.files) {
-      const bytes = new Uint8Array(length);
-      for (let at = 0; at < length; at += PAGE_BYTES, place++) {
-        const page = image.pages.get(place);
-        if (page !== undefined) bytes.set(page, at);
-      }
-      writeFileSync(join(folder, name), bytes);
-    }
     this.seed = state.seed;
     this.bootNs = state.bootNs;
     this.offsetNs = state.offsetNs;
@@ -171,9 +169,8 @@ export class MachineGuest implements Guest {
     this.instructionCount = state.instructions;
     this.status = state.status;
     this.text.restore(state.text);
-    const machine = host.newMachine();
-    host.ask({ kind: 'restore', machine, start: this.startOptions(), folder });
-    this.machine = machine;
+    const load = (): MachineId => this.load(image, state.files);
+    this.machine = isBranch ? host.copyOf(image, load) : load();
   }
 
   digest(): string {
@@ -185,6 +182,29 @@ export class MachineGuest implements Guest {
     if (this.machine === null) return;
     this.options.host.ask({ kind: 'close', machine: this.machine });
     this.machine = null;
+  }
+
+  /** A new process from the files of a checkpoint. */
+  private load(image: GuestImage, files: MachineState['files']): MachineId {
+    const { host } = this.options;
+    const folder = host.emptyFolder();
+    try {
+      let place = 0;
+      for (const [name, length] of files) {
+        const bytes = new Uint8Array(length);
+        for (let at = 0; at < length; at += PAGE_BYTES, place++) {
+          const page = image.pages.get(place);
+          if (page !== undefined) bytes.set(page, at);
+        }
+        writeFileSync(join(folder, name), bytes);
+      }
+      const machine = host.newMachine();
+      host.ask({ kind: 'restore', machine, start: this.startOptions(), folder });
+      return machine;
+    } finally {
+      // The process has its memory mapped: the file goes when it does.
+      rmSync(folder, { recursive: true, force: true });
+    }
   }
 
   private boot(atNs: number): void {

@@ -8,7 +8,7 @@ import {
   type MessagePort,
 } from 'node:worker_threads';
 import { findBackend, type MachineBackend } from '../../bridge/index.ts';
-import { SimError, type ErrorCode } from '../../sim/index.ts';
+import { SimError, type ErrorCode, type GuestImage } from '../../sim/index.ts';
 import { machinesFolder } from '../cache-folder.ts';
 import type {
   MachineId,
@@ -22,10 +22,13 @@ import type {
 const WAIT_MS = 150_000;
 const SLICE_MS = 1_000;
 
+/** At most so many machines stand parked, to be forked: each holds its guest's memory. */
+const PARKED_MAX = 8;
+
 /**
- * The machines of one simulation, seen without promises: a thread of their own waits for QEMU and
- * this one sleeps until it answers. So the loop of a simulation is the same for every kind of
- * guest. Files that QEMU needs stand in a folder that goes with `close`.
+ * The machines of one simulation, or of many one after another, seen without promises: a thread of
+ * their own waits for QEMU and this one sleeps until it answers. So the loop of a simulation is the
+ * same for every kind of guest. Files that QEMU needs stand in a folder that goes with `close`.
  */
 export class MachineHost {
   /** What runs the machines. */
@@ -36,6 +39,8 @@ export class MachineHost {
   private readonly replies = new Map<number, MachineReply>();
   private readonly folder = mkdtempSync(join(tmpdir(), 'athanor-machines-'));
   private readonly parts = new Map<string, string>();
+  /** Of each checkpoint that is gone back to: a machine that stands there; the oldest first. */
+  private readonly parked = new Map<GuestImage, MachineId>();
   private nextTicket = 1;
   private nextMachine: MachineId = 1;
   private nextFolder = 1;
@@ -114,6 +119,22 @@ export class MachineHost {
     }
   }
 
+  /**
+   * A machine where `image` was taken. The first of an image is what `load` makes, and it stays
+   * there, parked; what is given out is a fork of it, which takes milliseconds.
+   */
+  copyOf(image: GuestImage, load: () => MachineId): MachineId {
+    let original = this.parked.get(image);
+    if (original === undefined) {
+      original = load();
+      this.parked.set(image, original);
+      if (this.parked.size > PARKED_MAX) this.dropOldest();
+    }
+    const machine = this.newMachine();
+    this.ask({ kind: 'fork', machine: original, as: machine });
+    return machine;
+  }
+
   /** Ends all machines and removes their files. */
   close(): void {
     for (let machine = 1; machine < this.nextMachine; machine++) {
@@ -122,6 +143,14 @@ export class MachineHost {
     this.port.close();
     void this.worker.terminate();
     rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  private dropOldest(): void {
+    for (const [image, machine] of this.parked) {
+      this.ask({ kind: 'close', machine });
+      this.parked.delete(image);
+      return;
+    }
   }
 
   private receive(): void {

@@ -43,6 +43,9 @@ async function answer(request: MachineRequest): Promise<MachineReplies[MachineRe
       machines.set(request.machine, machine);
       return { nowNs: machine.nowNs };
     }
+    case 'fork':
+      machines.set(request.as, await known(request.machine).fork());
+      return null;
     case 'run': {
       const machine = known(request.machine);
       for (const input of request.inputs) deliver(machine, input);

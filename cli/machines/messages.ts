@@ -19,6 +19,12 @@ export type MachineRequest =
       readonly folder: string;
     }
   | {
+      /** A second machine in the state of `machine`, under the name `as`. */
+      readonly kind: 'fork';
+      readonly machine: MachineId;
+      readonly as: MachineId;
+    }
+  | {
       readonly kind: 'run';
       readonly machine: MachineId;
       readonly untilNs: number;
@@ -33,6 +39,7 @@ export type MachineRequest =
 export interface MachineReplies {
   readonly start: { readonly nowNs: number };
   readonly restore: { readonly nowNs: number };
+  readonly fork: null;
   readonly run: {
     readonly atNs: number;
     readonly instructions: number;

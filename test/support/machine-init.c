@@ -1,7 +1,8 @@
 /*
  * The only program of the machines in tests: loads the modules in /modules in the order of their
  * names, then computes, draws randomness, sleeps, sends frames and writes to a disk for ever.
- * Started with "idle" in the kernel's command line it only sleeps, with "busy" it only computes.
+ * Started with "idle" in the kernel's command line it only sleeps, with "busy" it only computes,
+ * with "nap" it says after some seconds of sleep that they are over.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -30,6 +31,7 @@
 #define RANDOM 0x5e4
 #define ETHERTYPE 0x88b5
 #define BLOCK 4096
+#define NAP_MICROSECONDS 4000000
 
 static unsigned long compute(unsigned long x, int rounds)
 {
@@ -146,6 +148,10 @@ int main(void)
     }
     if (strstr(line, "reset")) {
         reboot(RB_AUTOBOOT);
+    }
+    if (strstr(line, "nap")) {
+        rest(NAP_MICROSECONDS);
+        printf("nap: over\n");
     }
     while (strstr(line, "idle")) {
         rest(1000000);

@@ -8,6 +8,7 @@
  * It must come before the network devices that use the clients "sim0", "sim1", ...
  */
 #include "qemu/osdep.h"
+#include <malloc.h>
 #include <sys/prctl.h>
 #include "qapi/error.h"
 #include "hw/boards.h"
@@ -22,6 +23,9 @@
 #include "sim.h"
 
 #define TYPE_SIM_CONTROL "sim-control"
+
+/* The most that glibc takes for M_MMAP_THRESHOLD. */
+#define KEPT_BYTES (32 << 20)
 OBJECT_DECLARE_SIMPLE_TYPE(SimControl, SIM_CONTROL)
 
 struct SimControl {
@@ -118,6 +122,9 @@ static void realize(DeviceState *device, Error **errp)
     /* The controller's own death ends the machine even where the socket has another holder. */
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     control.active = true;
+    /* TLBs that grow and shrink would have the host clear their pages again and again. */
+    mallopt(M_MMAP_THRESHOLD, KEPT_BYTES);
+    mallopt(M_TRIM_THRESHOLD, 2 * KEPT_BYTES);
     sim_platform_activate();
     sim_gate_init();
     sim_console_register();

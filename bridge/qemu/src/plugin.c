@@ -22,10 +22,15 @@
 #include "tcg/startup.h"
 #include "accel/tcg/tcg-accel-ops.h"
 #include "exec/cpu-common.h"
+#include "target/i386/cpu.h"
 #include "got.h"
 #include "sim.h"
 
 #define PAGE_BYTES 4096ul
+
+/* Declared by a private header of the translator. */
+G_NORETURN void helper_pause(CPUX86State *env);
+void helper_rechecking_single_step(CPUX86State *env);
 
 QEMU_PLUGIN_EXPORT int qemu_plugin_version = QEMU_PLUGIN_VERSION;
 
@@ -155,6 +160,19 @@ static int gettimeofday_hook(struct timeval *time, void *zone)
     return 0;
 }
 
+/*
+ * PAUSE lets another vCPU run, which QEMU does by leaving the loop that executes code: a kernel that
+ * calibrates its timer does so ten million times. Turns end by a count of instructions here, so it
+ * goes on at the next instruction, after the look at interrupts that every exit is.
+ */
+static G_NORETURN void pause_hook(CPUX86State *env)
+{
+    env->hflags &= ~HF_INHIBIT_IRQ_MASK;
+    env->eflags &= ~RF_MASK;
+    helper_rechecking_single_step(env);
+    cpu_loop_exit_noexc(env_cpu(env));
+}
+
 QEMU_PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc,
                                            char **argv)
 {
@@ -166,6 +184,7 @@ QEMU_PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_
     sim_control_register();
     sim_block_register();
     if (!redirect(qemu_guest_getrandom, getrandom_hook) ||
+        !redirect(helper_pause, pause_hook) ||
         !redirect(icount_start_warp_timer, start_warp_timer_hook)) {
         fprintf(stderr, "sim: the host forbids changing a page of code: %s\n", strerror(errno));
         return -1;
