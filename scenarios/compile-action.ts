@@ -22,6 +22,7 @@ export function compileAction(
     }
     case 'kill':
     case 'wipe':
+    case 'interrupt':
     case 'slow':
     case 'upgrade':
     case 'clock':

@@ -1,4 +1,5 @@
 import {
+  type NodeActionDef,
   FAULT_FAMILIES,
   faultIssues,
   familyOf,
@@ -206,7 +207,7 @@ function placeOf(path: string): KeyPath {
 
 /** The actions of this module's events; null after an issue. */
 export function compileFault(
-  event: Extract<EventFields, { do: 'kill' | 'wipe' | 'slow' | 'upgrade' | 'clock' | 'stick' }>,
+  event: Extract<EventFields, { do: NodeActionDef['kind'] }>,
   oneOf: readonly number[] | null,
   path: KeyPath,
   context: CompileContext,
@@ -219,6 +220,7 @@ export function compileFault(
     }
     case 'kill':
     case 'wipe':
+    case 'interrupt':
       return oneOf === null ? null : { kind: event.do, oneOf };
     case 'slow':
       return oneOf === null ? null : { kind: 'slow', oneOf, cpu: event.cpu };

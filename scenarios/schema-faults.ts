@@ -57,6 +57,7 @@ export function faultEvents<const W extends z.core.$ZodShape>(when: W) {
   return [
     table({ ...when, do: z.literal('kill'), ...target }),
     table({ ...when, do: z.literal('wipe'), ...target }),
+    table({ ...when, do: z.literal('interrupt'), ...target }),
     table({ ...when, do: z.literal('upgrade'), ...target, guest: text }),
     table({ ...when, do: z.literal('slow'), ...target, cpu: share }),
     table({ ...when, do: z.literal('stick'), from: nodeNames, to: nodeNames }),

@@ -30,6 +30,7 @@ import {
 import { joinConsole } from './join-console.ts';
 import type { MachineHost } from './machine-host.ts';
 import type { MachineId, MachineStart } from './messages.ts';
+import { PanicWatch, readPanicState } from './panic-watch.ts';
 import { TEXT_LINE_BYTES_MAX, TextLines } from './text-lines.ts';
 
 /** What a machine is made from. */
@@ -48,7 +49,7 @@ const STOPS: readonly StopKind[] = ['block', 'power-off', 'panic'];
 const PAGE_BYTES = 65_536;
 const NO_PAGE = Buffer.alloc(PAGE_BYTES);
 const IMAGE_KIND = 'vm';
-const IMAGE_VERSION = 2;
+const IMAGE_VERSION = 3;
 /** A bell of this value and a status in its last byte: see docs/machines.md. */
 const ENDED = 0x0200_0000;
 
@@ -61,6 +62,7 @@ interface MachineState {
   readonly status: number;
   /** A line of the text port that is not complete. */
   readonly text: Uint8Array;
+  readonly panic: ReturnType<typeof readPanicState>;
   /** Name and size of each file of the checkpoint; their pages follow one another. */
   readonly files: readonly (readonly [name: string, bytes: number])[];
 }
@@ -73,6 +75,7 @@ const readState = readRecord<MachineState>({
   instructions: readInteger(),
   status: readInteger(0, 255),
   text: readBytes(TEXT_LINE_BYTES_MAX),
+  panic: readPanicState,
   files: readList(readPair(readText(255), readInteger()), 16),
 });
 
@@ -94,6 +97,7 @@ export class MachineGuest implements Guest {
   /** The status that its main command has told. */
   private status = 0;
   private readonly text = new TextLines();
+  private readonly panic = new PanicWatch();
   /** Of the last checkpoint: the next one shares what has not changed. */
   private pages: ReadonlyMap<number, Uint8Array> = new Map();
 
@@ -145,7 +149,8 @@ export class MachineGuest implements Guest {
       const { seed, bootNs, offsetNs, stoppedNs, status, instructionCount: instructions } = this;
       const clock = { bootNs, offsetNs, stoppedNs };
       const text = this.text.capture();
-      const state: MachineState = { seed, ...clock, instructions, status, text, files };
+      const panic = this.panic.capture();
+      const state: MachineState = { seed, ...clock, instructions, status, text, panic, files };
       return { kind: IMAGE_KIND, version: IMAGE_VERSION, pages, state };
     } finally {
       rmSync(folder, { recursive: true, force: true });
@@ -169,6 +174,7 @@ export class MachineGuest implements Guest {
     this.instructionCount = state.instructions;
     this.status = state.status;
     this.text.restore(state.text);
+    this.panic.restore(state.panic);
     const load = (): MachineId => this.load(image, state.files);
     this.machine = isBranch ? host.copyOf(image, load) : load();
   }
@@ -247,7 +253,6 @@ export class MachineGuest implements Guest {
   }
 
   private perform(event: MachineEvent): Effect | null {
-    const { port } = this.options;
     switch (event.kind) {
       case 'frame':
         this.devices.sendFrame(Uint8Array.from(event.bytes));
@@ -259,8 +264,8 @@ export class MachineGuest implements Guest {
         return null;
       }
       case 'console':
-        if (event.port === 0) port.console(1, event.bytes);
-        else this.tell(event.bytes);
+        if (event.port === 0) return this.hear(event.bytes);
+        this.tell(event.bytes);
         return null;
       case 'bell':
         this.devices.ring(event.offset, event.value);
@@ -270,18 +275,25 @@ export class MachineGuest implements Guest {
         this.devices.drew(event.value);
         return null;
       case 'reset':
+        if (this.panic.hasPanicked) return this.trap();
         this.devices.restarted();
         return null;
       case 'power-off':
         return this.powerOff();
       case 'panic':
-        return {
-          kind: 'trap',
-          atNs: port.nowNs,
-          code: 'kernel-panic',
-          message: 'the kernel of the machine panicked',
-        };
+        return this.trap();
     }
+  }
+
+  private hear(bytes: Uint8Array): Effect | null {
+    this.options.port.console(1, bytes);
+    return this.panic.take(bytes) ? this.trap() : null;
+  }
+
+  private trap(): Effect {
+    const { nowNs: atNs } = this.options.port;
+    const message = 'the kernel of the machine panicked';
+    return { kind: 'trap', atNs, code: 'kernel-panic', message };
   }
 
   /** A program has written to the text port: markers, and lines of a log. */

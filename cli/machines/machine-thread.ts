@@ -48,7 +48,7 @@ async function answer(request: MachineRequest): Promise<MachineReplies[MachineRe
       return null;
     case 'run': {
       const machine = known(request.machine);
-      for (const input of request.inputs) deliver(machine, input);
+      for (const input of request.inputs) await deliver(machine, input);
       return runOn(machine, request.untilNs, request.stopOn);
     }
     case 'hash':
@@ -79,7 +79,9 @@ async function runOn(
   }
 }
 
-function deliver(machine: Machine, input: MachineInput): void {
+async function deliver(machine: Machine, input: MachineInput): Promise<void> {
+  // It is told of one when it stands at that time.
+  if (input.kind === 'interrupt') return machine.interrupt();
   const atNs = Math.max(input.atNs, machine.nowNs);
   if (input.kind === 'frame') {
     machine.deliverFrame(0, atNs, input.bytes);

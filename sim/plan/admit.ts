@@ -168,6 +168,7 @@ function admitAction(action: ActionDef, path: string, nodeCount: number, atNs: n
     case 'isolate':
     case 'kill':
     case 'wipe':
+    case 'interrupt':
     case 'slow':
     case 'clock':
       return some(action.oneOf, `${path}.oneOf`, nodeCount);

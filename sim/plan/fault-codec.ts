@@ -96,6 +96,7 @@ export const NODE_ACTION_READERS: {
 } = {
   kill: readRecord<Action<'kill'>>({ kind: readWord(['kill']), oneOf: indexes }),
   wipe: readRecord<Action<'wipe'>>({ kind: readWord(['wipe']), oneOf: indexes }),
+  interrupt: readRecord<Action<'interrupt'>>({ kind: readWord(['interrupt']), oneOf: indexes }),
   upgrade: readRecord<Action<'upgrade'>>({
     kind: readWord(['upgrade']),
     oneOf: indexes,

@@ -76,6 +76,8 @@ export type NodeActionDef =
   | { readonly kind: 'upgrade'; readonly oneOf: readonly number[]; readonly guest: GuestDef }
   /** The node gets this share of its processor: at least one millionth. */
   | { readonly kind: 'slow'; readonly oneOf: readonly number[]; readonly cpu: Millionths }
+  /** A non-maskable interrupt to all processors of a machine. */
+  | { readonly kind: 'interrupt'; readonly oneOf: readonly number[] }
   | { readonly kind: 'clock'; readonly oneOf: readonly number[]; readonly change: ClockChangeDef }
   /** The directed links hold what is sent, until they are released. */
   | { readonly kind: 'stick'; readonly from: readonly number[]; readonly to: readonly number[] };

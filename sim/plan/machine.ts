@@ -196,6 +196,7 @@ function complaintOfAction(
   machines: ReadonlyMap<number, MachineDef>,
   nodes: readonly NodeDef[],
 ): string | null {
+  if (action.kind === 'interrupt') return complaintOfInterrupt(action.oneOf, machines, nodes);
   if (action.kind === 'upgrade' && action.guest.kind === 'vm') {
     return 'no node can become a machine';
   }
@@ -205,4 +206,14 @@ function complaintOfAction(
   const node = named.find((each) => machines.has(each));
   if (node === undefined) return null;
   return `"${action.kind}" cannot be done to the machine "${nodes[node]?.name ?? ''}": ${reason}`;
+}
+
+function complaintOfInterrupt(
+  oneOf: readonly number[],
+  machines: ReadonlyMap<number, MachineDef>,
+  nodes: readonly NodeDef[],
+): string | null {
+  const node = oneOf.find((each) => !machines.has(each));
+  if (node === undefined) return null;
+  return `"interrupt" cannot be done to "${nodes[node]?.name ?? ''}": only machines have interrupts`;
 }

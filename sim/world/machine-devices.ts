@@ -56,7 +56,9 @@ export interface BlockEnd {
 /** Something that reaches a machine, at a time that it has not passed. */
 export type MachineInput =
   | { readonly kind: 'frame'; readonly atNs: VirtualNs; readonly bytes: Uint8Array }
-  | { readonly kind: 'block'; readonly atNs: VirtualNs; readonly end: BlockEnd };
+  | { readonly kind: 'block'; readonly atNs: VirtualNs; readonly end: BlockEnd }
+  /** A non-maskable interrupt to all processors. */
+  | { readonly kind: 'interrupt'; readonly atNs: VirtualNs };
 
 export const readBlockEnd: Read<BlockEnd> = readRecord<BlockEnd>({
   id: readInteger(),
@@ -71,6 +73,10 @@ const readState = readRecord<{ readonly inputs: readonly MachineInput[] }>({
         kind: readWord(['frame']),
         atNs: readInteger(),
         bytes: readBytes(FRAME_BYTES_MAX),
+      }),
+      interrupt: readRecord<Extract<MachineInput, { kind: 'interrupt' }>>({
+        kind: readWord(['interrupt']),
+        atNs: readInteger(),
       }),
       block: readRecord<Extract<MachineInput, { kind: 'block' }>>({
         kind: readWord(['block']),
@@ -140,6 +146,13 @@ export class MachineDevices {
     const kind = events.kind('machine/block-end');
     events.append(kind, node, atNs, digest32(end.data), end.status === 'ok' ? 0 : 1);
     this.inputs.push({ kind: 'block', atNs, end });
+  }
+
+  /** A non-maskable interrupt is raised. */
+  interrupt(atNs: VirtualNs): void {
+    const { events, node } = this.options;
+    events.append(events.kind('machine/interrupt'), node, atNs, 0, 0);
+    this.inputs.push({ kind: 'interrupt', atNs });
   }
 
   /** A program of the machine rang the doorbell: seen by the log, and by triggers on it. */

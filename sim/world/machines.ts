@@ -68,6 +68,11 @@ export class Machines {
     return this.known(node).frameArrives(frame, atNs);
   }
 
+  /** Raises a non-maskable interrupt. */
+  interrupt(node: number, atNs: VirtualNs): void {
+    this.known(node).interrupt(atNs);
+  }
+
   /** The end of a request is due; false if it is of an earlier life. */
   complete(node: number, life: number, end: BlockEnd, atNs: VirtualNs): boolean {
     if (life !== this.options.livesOf(node)) return false;

@@ -78,6 +78,11 @@ export class NodeLives {
     return this.lives.every(({ status }) => hasStopped(status));
   }
 
+  /** Whether the node has a guest that runs or waits. */
+  isRunning(node: number): boolean {
+    return isAlive(this.life(node).status);
+  }
+
   /** Nodes that crashed and have not been started again, in order. */
   crashed(): readonly number[] {
     return this.lives.flatMap(({ status }, node) => (status === 'crashed' ? [node] : []));

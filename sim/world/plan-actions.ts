@@ -14,6 +14,8 @@ export interface PlanTarget {
   upgrade(node: number, guest: GuestDef, atNs: VirtualNs): boolean;
   restart(node: number, atNs: VirtualNs): boolean;
   pause(node: number, untilNs: VirtualNs, atNs: VirtualNs): boolean;
+  /** A non-maskable interrupt; only machines have one. */
+  interrupt(node: number, atNs: VirtualNs): boolean;
   slow(node: number, cpu: Millionths, atNs: VirtualNs): boolean;
   clock(node: number, change: ClockChangeDef, atNs: VirtualNs): boolean;
   cut(pairs: readonly NodePair[], inFlight: 'deliver' | 'drop', atNs: VirtualNs): boolean;
@@ -55,6 +57,7 @@ export function familyOf(action: ActionDef): FaultFamily | null {
     case 'crash':
     case 'kill':
     case 'wipe':
+    case 'interrupt':
       return 'crash';
     case 'pause':
     case 'slow':
@@ -96,6 +99,7 @@ export function act(
     case 'crash':
     case 'kill':
     case 'wipe':
+    case 'interrupt':
       return target[action.kind](node, atNs);
     case 'upgrade':
       return target.upgrade(node, action.guest, atNs);
@@ -174,6 +178,7 @@ export function lift(
     case 'pause':
     case 'disk-heal':
     case 'heal':
+    case 'interrupt':
       return;
     default:
       return unreachable(action);

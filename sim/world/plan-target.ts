@@ -3,6 +3,7 @@ import { formatSpan, MILLION, type VirtualNs } from '../kernel/units.ts';
 import type { Degradation } from '../network/link.ts';
 import type { Network, NodePair } from '../network/network.ts';
 import type { ClockChangeDef } from '../plan/faults.ts';
+import type { Machines } from './machines.ts';
 import type { NodeDisks } from './node-disks.ts';
 import type { NodeLives } from './node-lives.ts';
 import type { NodePort } from './node-port.ts';
@@ -16,6 +17,7 @@ export interface PlanTargetParts {
   readonly ports: readonly NodePort[];
   readonly lives: NodeLives;
   readonly disks: NodeDisks;
+  readonly machines: Machines;
   readonly notes: NoteList;
   readonly events: EventLog;
   readonly schedule: (atNs: VirtualNs, index: number, phase: PlanPhase, node: number) => void;
@@ -46,6 +48,12 @@ export function makePlanTarget(parts: PlanTargetParts): PlanTarget {
     upgrade: (node, guest, atNs) => lives.upgrade(node, guest, atNs),
     restart: (node, atNs) => lives.restart(node, atNs),
     pause: (node, untilNs, atNs) => lives.pause(node, untilNs, atNs),
+    interrupt: (node, atNs) => {
+      if (!lives.isRunning(node)) return false;
+      parts.machines.interrupt(node, atNs);
+      notes.add({ atNs, node, kind: 'plan', text: 'non-maskable interrupt' });
+      return true;
+    },
     slow: (node, cpu, atNs) => lives.slow(node, cpu, atNs),
     clock,
     cut: (pairs, inFlight, atNs) => {

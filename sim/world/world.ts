@@ -429,13 +429,14 @@ export class World {
   }
 
   private makePlan(): PlanRunner {
-    const { scenario, network, ports, lives, disks, noteList: notes } = this;
+    const { scenario, network, ports, lives, disks, machines, noteList: notes } = this;
     const target = makePlanTarget({
       names: scenario.world.nodes.map(({ name }) => name),
       network,
       ports,
       lives,
       disks,
+      machines,
       notes,
       events: this.events,
       schedule: (atNs, index, phase, node) => {

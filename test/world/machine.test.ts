@@ -21,6 +21,7 @@ import {
   type GuestPort,
   type MachineDef,
   type MachineDevices,
+  type MachineInput,
   type NodeDef,
 } from '../../sim/index.ts';
 import { failure } from '../support/failure.ts';
@@ -54,8 +55,7 @@ function machine(port: GuestPort): StateGuest<MachineState> {
   return new StateGuest<MachineState>(initial, port, (state, _, outcome): Effect => {
     if (outcome.reason === 'start') state.nextNs = outcome.atNs;
     for (const input of devices.takeInputs()) {
-      const text = input.kind === 'frame' ? datagramOf(input.bytes) : endOf(input.end);
-      port.console(1, encodeUtf8(`${input.atNs} ${text}\n`));
+      port.console(1, encodeUtf8(`${input.atNs} ${textOf(input)}\n`));
     }
     while (state.nextNs < port.horizonNs) {
       // After a pause what was due comes at once.
@@ -68,6 +68,17 @@ function machine(port: GuestPort): StateGuest<MachineState> {
     if (state.ticks < 30) return { kind: 'preempted', atNs: port.nowNs };
     return { kind: 'exit', atNs: port.nowNs, code: 3 };
   });
+}
+
+function textOf(input: MachineInput): string {
+  switch (input.kind) {
+    case 'frame':
+      return datagramOf(input.bytes);
+    case 'block':
+      return endOf(input.end);
+    case 'interrupt':
+      return 'interrupt';
+  }
 }
 
 function tick(state: MachineState, devices: MachineDevices): void {
@@ -217,6 +228,27 @@ describe('a machine in a world', () => {
     expect(short.consoles[1]).toContain('disk 1 io-error');
   });
 
+  it('is interrupted at an exact time, also within a checkpoint; one without power is not', () => {
+    const atNs = 41 * NS_PER_MS + 7;
+    const events = [
+      ...CRASH,
+      event('early', 11 * NS_PER_MS + 3, { kind: 'interrupt', oneOf: [1] }),
+      event('off', atNs, { kind: 'interrupt', oneOf: [1] }),
+    ];
+    const run = world({ events }).run();
+    expect(run.consoles[1]).toContain('\n11000003 interrupt\n');
+    expect(run.consoles[1]).not.toContain(`${atNs} interrupt`);
+    expect(run.world.idleEvents()).toMatchObject([{ name: 'off' }]);
+    const stepped = world({ events });
+    while (stepped.step()) {
+      const twin = world({ events });
+      twin.restore(stepped.capture());
+      if (twin.world.nowNs < 12 * NS_PER_MS && twin.world.nowNs > 10 * NS_PER_MS) {
+        expect(twin.run().chains()).toBe(run.chains());
+      }
+    }
+  });
+
   it('is paused and cut off like any other node', () => {
     const events = [
       event('cut', 10 * NS_PER_MS, { kind: 'isolate', oneOf: [1] }),
@@ -250,6 +282,11 @@ describe('CR-108: what cannot be done to a machine is refused by name', () => {
   it.each<[string, ActionDef, string]>([
     ['kill', { kind: 'kill', oneOf: [1] }, '"kill" cannot be done to the machine "machine"'],
     ['slow', { kind: 'slow', oneOf: [0, 1], cpu: 5 }, '"slow" cannot be done to the machine'],
+    [
+      'interrupt',
+      { kind: 'interrupt', oneOf: [0] },
+      '"interrupt" cannot be done to "echo": only machines have interrupts',
+    ],
     [
       'clock',
       { kind: 'clock', oneOf: [1], change: { kind: 'jump', byNs: NS_PER_S } },

@@ -191,8 +191,11 @@ static void execute(CPUState *cpu, int64_t budget)
         cpu_exec_step_atomic(cpu);
         bql_lock();
     }
-    ran = icount_get_raw() - before;
-    slice.left = ran >= slice.left ? 0 : slice.left - ran;
+    if (CPU_NEXT(first_cpu)) {
+        /* One vCPU alone has no turns: what a run is split into would show in what is left. */
+        ran = icount_get_raw() - before;
+        slice.left = ran >= slice.left ? 0 : slice.left - ran;
+    }
 }
 
 /*
