@@ -40,6 +40,7 @@ export function machineArguments(options: MachineOptions, ram?: string): string[
     ...['-icount', `shift=${shift},sleep=off`],
     ...['-rtc', `base=${options.rtcBase ?? RTC_BASE},clock=vm`],
     ...['-bios', options.firmware ?? 'qboot.rom', ...bootArguments(options)],
+    ...(options.gdb === undefined ? [] : ['-gdb', `unix:${options.gdb},server=on,wait=off`]),
     // A machine that is suspended would wait for a host that wakes it.
     ...(machine === 'q35' ? ['-global', 'ICH9-LPC.disable_s3=1'] : []),
     // With ioeventfd a request would reach its device when the host's scheduler says so.

@@ -48,6 +48,8 @@ export interface MachineOptions {
   readonly disks: readonly DiskOptions[];
   /** An instruction takes 2^shift virtual nanoseconds; 0 to 10. */
   readonly shift: number;
+  /** Path of a socket at which gdb may hold the machine: its time is no longer the caller's. */
+  readonly gdb?: string;
   /** Seed of all entropy of the machine, 0 to 2^53 - 1. */
   readonly seed: number;
   /** What the machine's calendar clock shows at virtual time 0: `2024-01-01T00:00:00`, UTC. */

@@ -241,6 +241,19 @@ export const COMMANDS = {
       'sim fork run.athanor --at event=120 --override plan/crash/node#0=2',
     ],
   },
+  debug: {
+    summary: 'hold a machine of a recorded world with gdb, in a fork that is thrown away',
+    arguments: [{ ...SAVEPOINT, help: 'a savepoint, or a bundle together with --at' }],
+    options: {
+      gdb: {
+        kind: 'text',
+        value: 'node',
+        help: 'the machine that gdb holds',
+      },
+      at: { kind: 'text', value: 'at', help: `where to leave a recorded run: ${AT}` },
+    },
+    examples: ['sim debug s.athanor --gdb db', 'sim debug run.athanor --at console=panic --gdb db'],
+  },
   search: {
     summary: 'look for runs that fail among other schedules and faults',
     arguments: [{ ...SCENARIO, required: false }],

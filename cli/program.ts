@@ -32,6 +32,7 @@ const LOADERS: { readonly [Name in CommandName]: () => Promise<{ readonly run: R
   save: () => import('./commands/save.ts'),
   resume: () => import('./commands/resume.ts'),
   fork: () => import('./commands/fork.ts'),
+  debug: () => import('./commands/debug.ts'),
   search: () => import('./commands/search.ts'),
   shrink: () => import('./commands/shrink.ts'),
   triage: () => import('./commands/triage.ts'),

@@ -37,6 +37,8 @@ export interface SimulationOptions {
   readonly machines?: MachineBackend | undefined;
   /** Holds the machines of many simulations, of which each goes on from a checkpoint; not ended. */
   readonly machineHost?: MachineHost | undefined;
+  /** The node whose machine gdb is to hold. */
+  readonly debugged?: number;
   readonly scenario: ScenarioDef;
   readonly seed: number;
   /** SHA-256 of each guest image to its bytes. */
@@ -439,8 +441,15 @@ export class Simulation {
     assert(port !== undefined, 'each node has a port');
     this.machines ??= machineHost ?? new MachineHost(this.options.machines);
     const { nodes } = scenario.world;
-    const isBranch = machineHost !== undefined;
-    const machine = new MachineGuest({ host: this.machines, port, guest, nodes, images, isBranch });
+    const isDebugged = node === this.options.debugged;
+    const machine = new MachineGuest({
+      host: this.machines,
+      port,
+      guest,
+      nodes,
+      images,
+      isDebugged,
+    });
     if (from !== null) machine.restore(from);
     return machine;
   }

@@ -118,7 +118,9 @@ function compileDisk(
     context.fail('machine', path, 'a disk has either "size" or "image" (a file)');
   }
   if (image === undefined) return { bytes: size ?? PAGE_BYTES, extents: [] };
-  return diskOf(readPart(image, [...path, 'image'], context));
+  const { files } = context;
+  const read = (): Uint8Array => files.readDisk?.(image) ?? files.read(image);
+  return diskOf(attempt([...path, 'image'], context, read) ?? NO_BYTES);
 }
 
 function diskOf(bytes: Uint8Array): MachineDiskDef {

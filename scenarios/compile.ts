@@ -27,6 +27,8 @@ import type { KeyPath, PlainTable } from './toml.ts';
 export interface ScenarioFiles {
   /** The bytes of a file, named from the scenario's place. */
   read(path: string): Uint8Array;
+  /** The bytes of a disk image; by `read` where it is absent. */
+  readDisk?(path: string): Uint8Array;
   /** The bytes of a guest that comes with the simulator. */
   builtinGuest(name: string): Uint8Array;
   /** The image of a machine that a `vm.toml` or a built-in name describes; made if there is none. */

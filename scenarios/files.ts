@@ -2,6 +2,7 @@ import { closeSync, fstatSync, openSync, readdirSync, readFileSync } from 'node:
 import { join, resolve } from 'node:path';
 import { SimError, type ErrorCode } from '../sim/index.ts';
 import type { ScenarioFiles } from './compile.ts';
+import { refuseHeldDisk } from './disk-lock.ts';
 import { packageRoot } from './package-root.ts';
 import { didYouMean } from './suggest.ts';
 
@@ -22,6 +23,13 @@ export class LocalFiles implements ScenarioFiles {
 
   read(path: string): Uint8Array {
     return readInput(resolve(this.folder, path), path);
+  }
+
+  /** As `read`; throws `input/busy` for an image that another process has open for writing. */
+  readDisk(path: string): Uint8Array {
+    const place = resolve(this.folder, path);
+    refuseHeldDisk(place, path);
+    return readInput(place, path);
   }
 
   builtinGuest(name: string): Uint8Array {

@@ -53,7 +53,7 @@ interface BranchPoint {
 }
 
 /** A savepoint's own boundary, or a boundary of a recorded run, which is replayed up to it. */
-function branchPoint(bundle: Bundle, at: string | undefined, context: Context): BranchPoint {
+export function branchPoint(bundle: Bundle, at: string | undefined, context: Context): BranchPoint {
   const { savepoint } = bundle.manifest;
   if (savepoint !== null && at === undefined) {
     const checkpoint = bundle.checkpoint();

@@ -40,8 +40,8 @@ export interface MachineGuestOptions {
   readonly guest: MachineGuestDef;
   readonly nodes: readonly NodeDef[];
   readonly images: ReadonlyMap<string, Uint8Array>;
-  /** Whether checkpoints are gone back to again and again, so that forks pay. */
-  readonly isBranch: boolean;
+  /** Whether gdb is to hold it. */
+  readonly isDebugged: boolean;
 }
 
 /** The effects at which a machine stops, since the world's answer may be due before the horizon. */
@@ -164,7 +164,7 @@ export class MachineGuest implements Guest {
         message: `the checkpoint of ${this.options.port.name} is of kind ${image.kind} ${image.version}`,
       });
     }
-    const { host, isBranch } = this.options;
+    const { host } = this.options;
     const state = readState(image.state, 'machine');
     this.dispose();
     this.seed = state.seed;
@@ -176,7 +176,7 @@ export class MachineGuest implements Guest {
     this.text.restore(state.text);
     this.panic.restore(state.panic);
     const load = (): MachineId => this.load(image, state.files);
-    this.machine = isBranch ? host.copyOf(image, load) : load();
+    this.machine = host.purpose === 'branches' ? host.copyOf(image, load) : load();
   }
 
   digest(): string {
@@ -192,7 +192,7 @@ export class MachineGuest implements Guest {
 
   /** A new process from the files of a checkpoint. */
   private load(image: GuestImage, files: MachineState['files']): MachineId {
-    const { host } = this.options;
+    const { host, isDebugged } = this.options;
     const folder = host.emptyFolder();
     try {
       let place = 0;
@@ -205,7 +205,8 @@ export class MachineGuest implements Guest {
         writeFileSync(join(folder, name), bytes);
       }
       const machine = host.newMachine();
-      host.ask({ kind: 'restore', machine, start: this.startOptions(), folder });
+      const gdb = isDebugged ? host.gdbSocket : null;
+      host.ask({ kind: 'restore', machine, start: this.startOptions(), folder, gdb });
       return machine;
     } finally {
       // The process has its memory mapped: the file goes when it does.

@@ -22,6 +22,12 @@ import type {
 const WAIT_MS = 150_000;
 const SLICE_MS = 1_000;
 
+/**
+ * What machines are for: a run; continuations of checkpoints, each of many; or one fork that a
+ * debugger holds as long as it likes.
+ */
+export type MachinePurpose = 'run' | 'branches' | 'debugging';
+
 /** At most so many machines stand parked, to be forked: each holds its guest's memory. */
 const PARKED_MAX = 8;
 
@@ -33,6 +39,7 @@ const PARKED_MAX = 8;
 export class MachineHost {
   /** What runs the machines. */
   readonly backend: MachineBackend;
+  readonly purpose: MachinePurpose;
   private readonly worker: Worker;
   private readonly port: MessagePort;
   private readonly counter = new Int32Array(new SharedArrayBuffer(4));
@@ -47,12 +54,14 @@ export class MachineHost {
   private failure: Error | null = null;
 
   /** Without `backend`, with the one that is set up here: errors of `findBackend`. */
-  constructor(backend?: MachineBackend) {
+  constructor(backend?: MachineBackend, options: { readonly purpose?: MachinePurpose } = {}) {
+    this.purpose = options.purpose ?? 'run';
     this.backend = backend ?? findBackend(machinesFolder({ env: process.env, cwd: process.cwd() }));
     const { port1, port2 } = new MessageChannel();
     this.port = port1;
     const workerData: MachineThreadData = {
       backend: this.backend,
+      isPatient: this.isPatient,
       counter: this.counter,
       port: port2,
     };
@@ -64,6 +73,11 @@ export class MachineHost {
       this.failure = error;
     });
     this.worker.unref();
+  }
+
+  /** Where the stub for gdb of a machine listens. */
+  get gdbSocket(): string {
+    return join(this.folder, 'gdb');
   }
 
   /** A name for one more machine. */
@@ -114,7 +128,7 @@ export class MachineHost {
         if ('error' in reply) throw errorOf(reply);
         return reply.reply;
       }
-      if (this.failure !== null || waitedMs >= WAIT_MS) throw this.silent();
+      if (this.failure !== null || (waitedMs >= WAIT_MS && !this.isPatient)) throw this.silent();
       if (Atomics.wait(this.counter, 0, seen, SLICE_MS) === 'timed-out') waitedMs += SLICE_MS;
     }
   }
@@ -140,9 +154,14 @@ export class MachineHost {
     for (let machine = 1; machine < this.nextMachine; machine++) {
       this.ask({ kind: 'close', machine });
     }
+    this.ask({ kind: 'end' });
     this.port.close();
     void this.worker.terminate();
     rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  private get isPatient(): boolean {
+    return this.purpose === 'debugging';
   }
 
   private dropOldest(): void {

@@ -1,6 +1,7 @@
 import { workerData } from 'node:worker_threads';
 import { Machine, type MachineOptions } from '../../bridge/index.ts';
 import { SimError, type MachineInput } from '../../sim/index.ts';
+import { GdbRelay } from './gdb-relay.ts';
 import type {
   MachineId,
   MachineReplies,
@@ -11,8 +12,13 @@ import type {
 } from './messages.ts';
 
 /** The thread that holds a simulation's machines: it waits for QEMU, and the simulation for it. */
-const { backend, counter, port } = workerData as MachineThreadData;
+const { backend, counter, port, isPatient } = workerData as MachineThreadData;
 const machines = new Map<MachineId, Machine>();
+/** Wall time that a machine may take for a run: of Node's timers, the longest. */
+const waitMs = isPatient ? 2 ** 31 - 1 : undefined;
+/** Where the stub for gdb listens, and who lets a debugger in. */
+let stub = '';
+let relay: GdbRelay | null = null;
 
 port.on('message', ({ ticket, request }: { ticket: number; request: MachineRequest }) => {
   void answer(request).then(
@@ -39,10 +45,19 @@ async function answer(request: MachineRequest): Promise<MachineReplies[MachineRe
       return { nowNs: machine.nowNs };
     }
     case 'restore': {
-      const machine = await Machine.restore(optionsOf(request.start), request.folder);
+      const { start, folder, gdb } = request;
+      const options = gdb === null ? optionsOf(start) : { ...optionsOf(start), gdb };
+      const machine = await Machine.restore(options, folder);
+      if (gdb !== null) stub = gdb;
       machines.set(request.machine, machine);
       return { nowNs: machine.nowNs };
     }
+    case 'debug':
+      relay = await GdbRelay.listen(stub);
+      return { port: relay.port };
+    case 'attached':
+      await relay?.attached;
+      return null;
     case 'fork':
       machines.set(request.as, await known(request.machine).fork());
       return null;
@@ -55,6 +70,9 @@ async function answer(request: MachineRequest): Promise<MachineReplies[MachineRe
       return known(request.machine).hash();
     case 'save':
       await known(request.machine).save(request.folder);
+      return null;
+    case 'end':
+      relay?.close();
       return null;
     case 'close':
       await machines.get(request.machine)?.close();
@@ -71,7 +89,7 @@ async function runOn(
 ): Promise<MachineReplies['run']> {
   const events: MachineReplies['run']['events'][number][] = [];
   for (;;) {
-    const stop = await machine.run(untilNs, stopOn);
+    const stop = await machine.run(untilNs, stopOn, waitMs);
     for (const event of stop.events) events.push(event);
     if (stop.reason === 'backlog') continue;
     const { atNs, instructions, reason } = stop;

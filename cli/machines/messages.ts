@@ -12,12 +12,17 @@ export type MachineStart = Omit<MachineOptions, 'backend'>;
 export type MachineRequest =
   | { readonly kind: 'start'; readonly machine: MachineId; readonly start: MachineStart }
   | {
-      /** Goes on where `save` wrote the folder. */
+      /** Goes on where `save` wrote the folder; with a stub for gdb at a socket where it is named. */
       readonly kind: 'restore';
       readonly machine: MachineId;
       readonly start: MachineStart;
       readonly folder: string;
+      readonly gdb: string | null;
     }
+  /** Opens a port for gdb, to the machine that was restored with a stub. */
+  | { readonly kind: 'debug' }
+  /** Waits until gdb has come there, and the machine stands still for it. */
+  | { readonly kind: 'attached' }
   | {
       /** A second machine in the state of `machine`, under the name `as`. */
       readonly kind: 'fork';
@@ -34,11 +39,15 @@ export type MachineRequest =
     }
   | { readonly kind: 'hash'; readonly machine: MachineId }
   | { readonly kind: 'save'; readonly machine: MachineId; readonly folder: string }
-  | { readonly kind: 'close'; readonly machine: MachineId };
+  | { readonly kind: 'close'; readonly machine: MachineId }
+  /** Closes what is no machine. */
+  | { readonly kind: 'end' };
 
 export interface MachineReplies {
   readonly start: { readonly nowNs: number };
   readonly restore: { readonly nowNs: number };
+  readonly debug: { readonly port: number };
+  readonly attached: null;
   readonly fork: null;
   readonly run: {
     readonly atNs: number;
@@ -49,6 +58,7 @@ export interface MachineReplies {
   readonly hash: { readonly ram: string; readonly devices: string };
   readonly save: null;
   readonly close: null;
+  readonly end: null;
 }
 
 /** What comes back: the reply, or the parts of a SimError. */
@@ -68,6 +78,8 @@ export interface MachineThreadData {
   /** Counts replies; whoever waits for one sleeps on it. */
   readonly counter: Int32Array;
   readonly backend: MachineBackend;
+  /** A debugger may hold a machine as long as it likes. */
+  readonly isPatient: boolean;
   /** Requests come here, and answers go. */
   readonly port: MessagePort;
 }

@@ -12,7 +12,7 @@ export class ProbeMachines {
   /** The host for a start's machines; undefined where it has none, or another backend's. */
   hostFor({ scenario, machines }: ProbeStart): MachineHost | undefined {
     if (!hasMachines(scenario)) return undefined;
-    this.host ??= new MachineHost(machines);
+    this.host ??= new MachineHost(machines, { purpose: 'branches' });
     const isSame = machines === undefined || machines.identity === this.host.backend.identity;
     return isSame ? this.host : undefined;
   }

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { keepBusy } from '../support/busy-host.ts';
-import { ECHO_WORLD, MachineFolder } from '../support/machine-folder.ts';
+import { EchoFolder, echoWorld } from '../support/echo-folder.ts';
 
-const WHOLE = `${ECHO_WORLD}
+const WHOLE = `${echoWorld('1500ms')}
 [[property]]
 name = "the client finishes"
 kind = "exit"
@@ -16,7 +16,7 @@ function course(record: Readonly<Record<string, unknown>> = {}): readonly unknow
 }
 
 describe('a Debian machine and a WASM guest in one world', () => {
-  const folder = new MachineFolder();
+  const folder = new EchoFolder();
   let calm: () => void = () => undefined;
   let whole: readonly unknown[] = [];
 
@@ -36,7 +36,7 @@ describe('a Debian machine and a WASM guest in one world', () => {
 
   afterAll(() => {
     calm();
-    folder.dispose();
+    folder.remove();
   });
 
   it('talk over TCP on a link that loses packets, and the disk keeps what was heard', async () => {
