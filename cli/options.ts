@@ -326,10 +326,23 @@ export const COMMANDS = {
         value: 'findings',
         help: 'say which failures are new, known or gone; exit code 1 if any is new',
       },
+      minimize: {
+        kind: 'choice',
+        choices: ['none', 'representative', 'all'],
+        help: 'shrink the smallest bundle of each failure, or all bundles (none)',
+      },
+      recomputeSignatures: {
+        kind: 'flag',
+        help: 'repeat each run and sign what comes of it, not what was recorded',
+      },
+      budget: { kind: 'text', value: 'budget', help: 'of each shrink: runs, or time (1000 runs)' },
+      jobs: { kind: 'integer', short: 'j', value: 'n', help: 'run so many at a time' },
+      out: { kind: 'path', value: 'dir', help: 'where shrunk bundles go (.athanor/minimized)' },
       report: { kind: 'path', value: 'file', help: 'write the table as a page of Markdown, too' },
     },
     examples: [
       'sim triage .athanor/runs',
+      'sim triage .athanor/runs --minimize representative --jobs 2',
       'sim triage found.json --policy coarse',
       'sim triage today/ --compare yesterday/',
     ],

@@ -123,8 +123,8 @@ async function compare(
   const withIt = await sampler.follow({ fault, withIt: true, redrawn }, count);
   const withoutIt = await sampler.follow({ fault, withIt: false, redrawn }, count);
   if (withIt.length < count || withoutIt.length < count) return null;
-  const by = withIt.filter((failed, index) => failed && withoutIt[index] === false).length;
-  const against = withoutIt.filter((failed, index) => failed && withIt[index] === false).length;
+  const by = withIt.filter((failed, index) => failed && !withoutIt[index]).length;
+  const against = withoutIt.filter((failed, index) => failed && !withIt[index]).length;
   const turned = by - against;
   const doubt = turned > 0 ? signTest(by, by + against) : 1;
   return { fault, redrawn, withIt, withoutIt, turned, doubt };

@@ -43,11 +43,26 @@ export async function run(
   options: OptionsOf<'shrink'>,
   context: Context,
 ): Promise<number> {
-  const startMs = performance.now();
   const bundle = readRun(args[0] ?? '', context);
+  const shrunk = await shrinkRun(bundle, options, context);
+  if (shrunk === null) return notApplicable(bundle, context);
+  report(shrunk, context);
+  return 0;
+}
+
+/** How a run is to be shrunk. */
+export type ShrinkOptions = Pick<OptionsOf<'shrink'>, 'budget' | 'jobs' | 'out' | 'thin'>;
+
+/** Shrinks a run and writes the bundle of what is left; null where no property failed. */
+export async function shrinkRun(
+  bundle: Bundle,
+  options: ShrinkOptions,
+  context: Context,
+): Promise<Shrunk | null> {
+  const startMs = performance.now();
   const budget = ShrinkBudget.parse(options.budget, startMs);
   const wanted = failureSignature(bundle.scenario, bundle.manifest.outcome);
-  if (wanted === null) return notApplicable(bundle, context);
+  if (wanted === null) return null;
   const engine = makeEngine(context.artifactDir);
   const pool = new ProbePool({ jobs: options.jobs ?? 1, engine });
   const { images, machines, sources } = bundle;
@@ -89,8 +104,7 @@ export async function run(
   const { name, seed } = record.scenario;
   const path = writeBundle(bytes, { name, seed: seed ?? 0, out: options.out, context });
   const wallMs = performance.now() - startMs;
-  report({ wanted, sizes, lineage, story, path, record, wallMs, charged: budget.charged }, context);
-  return 0;
+  return { wanted, sizes, lineage, story, path, record, wallMs, charged: budget.charged };
 }
 
 /** The images that a scenario's nodes run, now or after an upgrade. */
@@ -138,7 +152,7 @@ function assertReproduced(wanted: FailureSignature, { record }: View): void {
 }
 
 /** How much there is of what people look at. */
-interface Size {
+export interface Size {
   readonly events: number;
   /** Faults that were decided one by one: a lost packet, a failed write. */
   readonly singles: number;
@@ -207,7 +221,8 @@ function tellAgain(
   return { story: storyOf(again, mergeTimeline(collector.rows, again.notes), wanted), collector };
 }
 
-interface Report {
+/** A run made smaller, as it stands in its bundle. */
+export interface Shrunk {
   readonly wanted: FailureSignature;
   readonly sizes: readonly [Size, Size];
   readonly lineage: Lineage;
@@ -218,7 +233,7 @@ interface Report {
   readonly charged: number;
 }
 
-function report(told: Report, context: Context): void {
+function report(told: Shrunk, context: Context): void {
   const { wanted, sizes, lineage, story, path, record, charged } = told;
   const { output, host } = context;
   const [before, after] = sizes;
@@ -249,7 +264,7 @@ function report(told: Report, context: Context): void {
   output.say(`replay  ${replay}`);
 }
 
-function sizeRecord(size: Size): Record<string, number> {
+export function sizeRecord(size: Size): Record<string, number> {
   const { events, singles, waits, nodes, inputBytes, endNs } = size;
   return {
     fault_events: events,
@@ -262,7 +277,7 @@ function sizeRecord(size: Size): Record<string, number> {
 }
 
 function sayReport(
-  { wanted, sizes, story, record, wallMs, charged }: Report,
+  { wanted, sizes, story, record, wallMs, charged }: Shrunk,
   removed: number,
   output: Context['output'],
 ): void {

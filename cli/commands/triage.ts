@@ -7,6 +7,12 @@ import type { OptionsOf } from '../options.ts';
 import { printable } from '../timeline.ts';
 import { clusterFindings, clusterKey, type Cluster } from '../triage/clusters.ts';
 import type { Policy } from '../triage/findings.ts';
+import {
+  minimizeClusters,
+  minimizedLine,
+  minimizedRecord,
+  type Minimized,
+} from '../triage/minimize.ts';
 import { readFindings, type TriageInput } from '../triage/read-findings.ts';
 
 /** At most so many bundles of a cluster are named in its record. */
@@ -21,36 +27,41 @@ interface Ranked {
 }
 
 /** `sim triage`: many findings into the few failures that they show (CR-36, CR-37). */
-export function run(
+export async function run(
   args: readonly string[],
   options: OptionsOf<'triage'>,
   context: Context,
-): number {
+): Promise<number> {
   const policy = options.policy ?? 'default';
   const [text = ''] = args;
-  const input = readFindings(text, context);
+  const repeat = options.recomputeSignatures;
+  const input = readFindings(text, context, { repeat });
   const clusters = clusterFindings(input.findings, policy);
-  const other = options.compare === undefined ? null : clustersOf(options.compare, policy, context);
+  const compared = options.compare;
+  const other =
+    compared === undefined
+      ? null
+      : clusterFindings(readFindings(compared, context, { repeat }).findings, policy);
+  const known = other === null ? null : new Map(other.map((each) => [clusterKey(each), each]));
   const ranked = clusters.map((cluster): Ranked => {
     const key = clusterKey(cluster);
-    return { cluster, standing: other === null ? null : other.has(key) ? 'known' : 'new' };
+    return { cluster, standing: known === null ? null : known.has(key) ? 'known' : 'new' };
   });
   const own = new Set(clusters.map(clusterKey));
-  const gone = [...(other ?? [])].flatMap(([key, cluster]) => (own.has(key) ? [] : [cluster]));
+  const gone = [...(known ?? [])].flatMap(([key, cluster]) => (own.has(key) ? [] : [cluster]));
+  const minimized = await minimizeClusters(clusters, options, context);
   const isUnread = input.damaged.length > 0 && input.findings.length + input.passed === 0;
   const exitCode = isUnread ? 5 : ranked.some(({ standing }) => standing === 'new') ? 1 : 0;
+  for (const each of minimized)
+    context.output.record({ type: 'minimized', ...minimizedRecord(each) });
   record(ranked, gone, input, { policy, exitCode }, context);
   say(ranked, gone, input, context);
+  for (const each of minimized) context.output.say(minimizedLine(each));
   if (options.report !== undefined) {
-    const page = markdown(ranked, gone, input, context);
+    const page = markdown(ranked, gone, input, context, minimized);
     writeAtomically(context.path(options.report), Buffer.from(page));
   }
   return exitCode;
-}
-
-function clustersOf(text: string, policy: Policy, context: Context): ReadonlyMap<string, Cluster> {
-  const clusters = clusterFindings(readFindings(text, context).findings, policy);
-  return new Map(clusters.map((cluster) => [clusterKey(cluster), cluster]));
 }
 
 function record(
@@ -169,6 +180,7 @@ function markdown(
   gone: readonly Cluster[],
   input: TriageInput,
   { host }: Context,
+  minimized: readonly Minimized[],
 ): string {
   const cell = (text: string): string => text.replaceAll('|', '\\|');
   const [head = [], ...rows] = table(ranked);
@@ -181,6 +193,7 @@ function markdown(
     const command = commandOf('replay', cluster, host.command);
     if (command !== null) lines.push(`    ${index + 1}  ${command}`);
   });
+  for (const each of minimized) lines.push(`- ${minimizedLine(each)}`);
   for (const { count, signature } of gone) lines.push(`- gone: ${count} × ${printable(signature)}`);
   for (const { path, code } of input.damaged) lines.push(`- damaged: ${printable(path)} (${code})`);
   return `${lines.join('\n').trimEnd()}\n`;

@@ -22,10 +22,14 @@ export interface TriageFinding {
   readonly bundle: { readonly path: string; readonly bytes: number } | null;
 }
 
-/** What a bundle shows, or null for a savepoint and a run that passed. */
-export function findingOf(bundle: Bundle, path: string, bytes: number): TriageFinding | null {
+/** What a bundle's run shows by its outcome, or null for a savepoint and a run that passed. */
+export function findingOf(
+  bundle: Bundle,
+  { path, bytes }: NonNullable<TriageFinding['bundle']>,
+  outcome: RunOutcome,
+): TriageFinding | null {
   const { manifest, scenario } = bundle;
-  const { outcome, kind, name, seed } = manifest;
+  const { kind, name, seed } = manifest;
   if (kind !== 'run' || outcome.verdict === 'pass') return null;
   const build = buildOf(scenario);
   return {

@@ -2,10 +2,14 @@ import { existsSync, readdirSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { z } from 'zod';
 import { readInput } from '../../scenarios/index.ts';
-import { SimError } from '../../sim/index.ts';
-import { openBundle } from '../bundle.ts';
+import { SimError, type RunOutcome } from '../../sim/index.ts';
+import type { WasmEngine } from '../../wasm/index.ts';
+import { openBundle, type Bundle } from '../bundle.ts';
+import { readRun } from '../bundle-input.ts';
 import type { Context } from '../context.ts';
+import { makeEngine } from '../engine.ts';
 import { OUTPUT_VERSION } from '../output.ts';
+import { runToEnd } from '../record.ts';
 import { findingOf, sameFor, type TriageFinding } from './findings.ts';
 
 /** At most so many bundles are taken from a folder, and findings from a list. */
@@ -28,12 +32,17 @@ export interface TriageInput {
 }
 
 /**
+ * With `repeat` a run is repeated, and what comes of it counts; a list's word alone then does not.
  * Reads a folder of bundles, one bundle, the ledger of a search, or the records that `sim run --runs`
  * or `sim search` wrote. A bundle that cannot be read is listed, and stops nothing. Throws `input/…`
  * where there is nothing to read, or a list that makes no sense.
  */
-export function readFindings(text: string, context: Context): TriageInput {
-  const reader = new FindingsReader(context);
+export function readFindings(
+  text: string,
+  context: Context,
+  { repeat }: { readonly repeat: boolean },
+): TriageInput {
+  const reader = new FindingsReader(context, repeat ? makeEngine(context.artifactDir) : null);
   const path = context.path(text);
   if (existsSync(path) && statSync(path).isDirectory()) reader.folder(text);
   else reader.file(text);
@@ -54,10 +63,13 @@ class FindingsReader {
   /** Whether a list was read: one without findings is an answer, too. */
   isList = false;
   private readonly context: Context;
+  /** Repeats runs; null where their record is believed. */
+  private readonly engine: WasmEngine | null;
   private readonly digests = new Set<string>();
 
-  constructor(context: Context) {
+  constructor(context: Context, engine: WasmEngine | null) {
     this.context = context;
+    this.engine = engine;
   }
 
   folder(text: string): void {
@@ -85,7 +97,11 @@ class FindingsReader {
         return true;
       }
       this.digests.add(bundle.digest);
-      const finding = findingOf(bundle, path, bytes.length);
+      const finding = findingOf(
+        bundle,
+        { path, bytes: bytes.length },
+        this.outcomeOf(bundle, path),
+      );
       if (finding === null) this.input.passed++;
       else this.input.findings.push(finding);
       return true;
@@ -94,6 +110,15 @@ class FindingsReader {
       this.input.damaged.push({ path, code: error.code, message: error.message });
       return false;
     }
+  }
+
+  /** What became of a bundle's run. Throws `verdict/divergence` if it can be repeated no more. */
+  private outcomeOf(bundle: Bundle, path: string): RunOutcome {
+    const { engine } = this;
+    if (engine === null || bundle.manifest.kind !== 'run') return bundle.manifest.outcome;
+    const { scenario, images, machines, schedule, events } = readRun(path, this.context);
+    const replay = { schedule, events };
+    return runToEnd({ scenario, images, machines, engine, replay }).outcome;
   }
 
   private list(text: string, place: string): void {
@@ -110,6 +135,11 @@ class FindingsReader {
     if (path !== null && this.bundle(path)) {
       const read = this.input.findings[before];
       if (read !== undefined) this.input.findings[before] = { ...read, count: record.count };
+      return;
+    }
+    if (this.engine !== null) {
+      const message = 'it names no bundle, so that its run cannot be repeated';
+      if (path === null) this.input.damaged.push({ path: place, code: 'input/findings', message });
       return;
     }
     this.input.findings.push({
