@@ -25,9 +25,11 @@ export async function serveStdio(
   streams.input.on('error', () => resolve());
   server.server.onclose = () => resolve();
   server.server.onerror = (error) => {
-    complain(`a message was left out: ${(error.message.split('\n')[0] ?? '').slice(0, 200)}`);
+    complain(`a message was left out: ${whyLeftOut(error)}`);
   };
   lines.on('end', () => resolve());
+  // Each answer listens until a slow client has room for it: as many as there are calls, and no leak.
+  streams.output.setMaxListeners(0);
   await server.connect(new StdioServerTransport(streams.input.pipe(lines), streams.output));
   try {
     await over;
@@ -35,6 +37,12 @@ export async function serveStdio(
     streams.input.unpipe(lines);
     await server.close();
   }
+}
+
+/** The SDK tells what is JSON and no message as the whole list of what its schema found. */
+function whyLeftOut({ name, message }: Error): string {
+  if (name === 'ZodError' || message.startsWith('[')) return 'it is no message of JSON-RPC 2.0';
+  return (message.split('\n')[0] ?? '').slice(0, 200);
 }
 
 /** Lets lines through as they are, up to a length. */

@@ -157,5 +157,7 @@ function matches(row: Row, wanted: readonly (readonly [string, unknown])[]): boo
 }
 
 function shown(id: unknown): string {
-  return JSON.stringify(id) ?? 'of nothing';
+  const text = JSON.stringify(id) ?? 'of nothing';
+  // A client may ask for anything, however long; the answer need not say it all again.
+  return text.length > 80 ? `${text.slice(0, 77)}...` : text;
 }
