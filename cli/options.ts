@@ -130,6 +130,12 @@ export const COMMANDS = {
     options: {
       coverage: { kind: 'flag', help: 'show which dependencies of services a fault hits' },
       suggest: { kind: 'flag', help: 'write a stub for each dependency that no fault hits' },
+      from: {
+        kind: 'path',
+        value: 'file',
+        repeat: true,
+        help: 'suggest what these runs met and none exercised: reports of `sim test`, bundles',
+      },
       strategy: { kind: 'text', value: 'name', help: 'how stubs are found (rules)' },
       strictCoverage: { kind: 'flag', help: 'exit 1 where a dependency has no fault test' },
       checkCost: { kind: 'flag', help: 'exit 2 where there are more than --max-instances' },

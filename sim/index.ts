@@ -103,6 +103,8 @@ export * from './suite/order-steps.ts';
 export * from './suite/order-explorer.ts';
 export * from './suite/plan-document.ts';
 export * from './suite/suggest-faults.ts';
+export * from './suite/met.ts';
+export * from './suite/suggest-met.ts';
 export * from './bundle/members.ts';
 export * from './bundle/manifest.ts';
 export * from './bundle/fingerprints.ts';

@@ -11,6 +11,7 @@ import type { OptionsOf } from '../options.ts';
 import { planDot } from '../plan/plan-dot.ts';
 import { coverageLines, planLines } from '../plan/plan-text.ts';
 import { readSpec } from '../plan/read-spec.ts';
+import { suggestFrom } from '../plan/suggest-from.ts';
 
 /** `sim plan`: what a suite will run, what it costs and what it leaves out. Runs nothing (FB-1). */
 export async function run(
@@ -24,9 +25,12 @@ export async function run(
   const plan = makePlan(spec, context.globals.seed ?? null);
   const { output } = context;
   const suggestions = options.suggest ? suggestFaults(plan) : null;
+  const met =
+    options.from.length === 0 ? null : await suggestFrom(options.from, { spec, plan, context });
   if (options.dot) output.text(planDot(plan));
   else {
-    output.document(withCost(planDocument(plan), plan, options), 'plan');
+    const document = withCost(planDocument(plan), plan, options);
+    output.document(met === null ? document : { ...document, suggestions: met.document }, 'plan');
     for (const line of planLines(plan)) output.say(line);
     if (options.coverage || options.suggest || options.strictCoverage) {
       output.say('');
@@ -36,6 +40,7 @@ export async function run(
       output.say('');
       output.say(suggestions ?? 'nothing to suggest: every edge has a fault test');
     }
+    for (const line of met?.lines ?? []) output.say(line);
   }
   return gate(plan, options, context);
 }
@@ -66,7 +71,15 @@ function withCost(
   return { ...document, diagnostics: [...plan.diagnostics, cost] };
 }
 
-function checkUsage({ checkCost, maxInstances, strategy }: OptionsOf<'plan'>): void {
+function checkUsage(options: OptionsOf<'plan'>): void {
+  const { checkCost, maxInstances, strategy, suggest, from } = options;
+  if (from.length > 0 && !suggest) {
+    throw new SimError({
+      code: 'usage/from',
+      message: '--from without --suggest would say nothing',
+      remedy: 'write --suggest --from FILE',
+    });
+  }
   if (checkCost && maxInstances === undefined) {
     throw new SimError({
       code: 'usage/check-cost',

@@ -1,4 +1,14 @@
-import { planDocument, type PlanTree } from '../../sim/index.ts';
+import {
+  decodeDecisions,
+  decodeEvents,
+  LOG_DECISIONS,
+  LOG_EVENTS,
+  metOf,
+  planDocument,
+  readWholeLog,
+  type Met,
+  type PlanTree,
+} from '../../sim/index.ts';
 import type { RunRecord } from '../record.ts';
 import { leafTitle, levelOf, type Leaf } from './leaf.ts';
 import { TEST_NODE } from './leaf-source.ts';
@@ -31,6 +41,8 @@ export interface LeafReport {
   readonly rules: readonly { readonly name: string; readonly idle: string | null }[];
   /** Services that broke by themselves: what they ended with. */
   readonly broken: readonly { readonly name: string; readonly how: string }[];
+  /** What it met, for suggestions of what else to try (FB-25). */
+  readonly met: Met;
 }
 
 /** What a leaf leaves behind. */
@@ -43,7 +55,7 @@ export interface LeafRun {
 /** The report of a leaf, but for what judging it adds. */
 export function reportOf(
   leaf: Leaf,
-  { outcome, scenario, idleEvents }: RunRecord,
+  { outcome, scenario, idleEvents, events, schedule }: RunRecord,
   judged: Pick<LeafReport, 'outcome' | 'detail' | 'assertions'>,
 ): LeafReport {
   const idle = new Map(idleEvents.map(({ name, why }) => [name, why]));
@@ -60,6 +72,11 @@ export function reportOf(
       if (status === 'trapped') return [{ name, how: 'it trapped' }];
       const bad = status === 'exited' && code !== 0;
       return bad ? [{ name, how: `it exited with ${code}` }] : [];
+    }),
+    met: metOf(scenario, {
+      events: decodeEvents(readWholeLog(events, LOG_EVENTS)),
+      decisions: decodeDecisions(readWholeLog(schedule, LOG_DECISIONS)),
+      acted: (name) => !idle.has(name),
     }),
   };
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { SimError } from '../../sim/index.ts';
+import { MET_OPTIONS_MAX, SimError } from '../../sim/index.ts';
 import { LEAF_OUTCOMES, type LeafReport } from './leaf-report.ts';
 
 /** What a report is of: equal for the shards of one run of a suite. */
@@ -26,8 +26,38 @@ export interface SuiteReport extends SuiteHead {
 }
 
 /** The version of the report's JSON; another one is refused (FB-55). */
-const REPORT_VERSION = 1;
+const REPORT_VERSION = 2;
 const count = z.number().int().nonnegative();
+
+const metSchema = z.strictObject({
+  calls: z.array(
+    z.strictObject({
+      from: z.string(),
+      to: z.string(),
+      calls: count,
+      answers: count,
+      callFaulted: z.boolean(),
+      answerFaulted: z.boolean(),
+    }),
+  ),
+  files: z.array(z.strictObject({ node: z.string(), opened: count, faulted: z.boolean() })),
+  choices: z.array(
+    z.strictObject({
+      name: z.string(),
+      options: count.max(MET_OPTIONS_MAX),
+      taken: z.array(count),
+    }),
+  ),
+  chances: z.array(z.strictObject({ stream: z.string(), drawn: count, hits: count })),
+  rules: z.array(
+    z.strictObject({
+      name: z.string(),
+      acted: z.boolean(),
+      does: z.string().nullable(),
+      on: z.array(z.string()),
+    }),
+  ),
+});
 
 const reportSchema = z.strictObject({
   schema_version: z.literal(REPORT_VERSION),
@@ -50,6 +80,7 @@ const reportSchema = z.strictObject({
       virtualNs: count,
       rules: z.array(z.strictObject({ name: z.string(), idle: z.string().nullable() })),
       broken: z.array(z.strictObject({ name: z.string(), how: z.string() })),
+      met: metSchema,
       bundle: z.string().nullable(),
     }),
   ),
@@ -71,6 +102,7 @@ export function encodeReport(report: SuiteReport): Uint8Array {
     virtualNs: each.virtualNs,
     rules: each.rules,
     broken: each.broken,
+    met: each.met,
     bundle: each.bundle,
   }));
   const text = JSON.stringify({ ...head, leaves: ordered }, null, 1);

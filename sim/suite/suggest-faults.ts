@@ -1,5 +1,8 @@
 import type { PlannedEdge, PlanTree } from './plan-tree.ts';
 
+/** The import that stubs use, under a name of its own: it stands beside whatever the spec imports. */
+export const STUB_IMPORT = `import * as suggested from "athanor/spec";`;
+
 /**
  * One stub for each edge that no fault hits: pasted into the spec it loads, and covers the edge
  * (FB-20 to FB-22). Null where there is nothing to suggest.
@@ -7,9 +10,7 @@ import type { PlannedEdge, PlanTree } from './plan-tree.ts';
 export function suggestFaults({ edges }: PlanTree): string | null {
   const open = edges.filter(({ faultTests }) => faultTests.length === 0);
   if (open.length === 0) return null;
-  // Under a name of its own, so that it stands beside whatever the spec imports.
-  const words = `import * as suggested from "athanor/spec";`;
-  return [words, '', ...open.map(stub)].join('\n');
+  return [STUB_IMPORT, '', ...open.map(stub)].join('\n');
 }
 
 /** Conservative: whatever the protocol, nobody can connect to the target (FB-21). */
