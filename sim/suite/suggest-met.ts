@@ -184,7 +184,8 @@ function chanceOf(stream: string): {
   const parts = stream.split('/');
   const [first = '', from = '', to = '', what = ''] = parts;
   const key = what.replaceAll('-', '_');
-  const name = parts.slice(1).join('_');
+  // A disk's stream also names the rule: another one that hit is as good.
+  const name = parts.slice(1, 4).join('_');
   if (first !== 'link')
     return {
       name,

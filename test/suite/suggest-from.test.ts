@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { suggestMet, type PriorLeaf } from '../../sim/index.ts';
 import { SimFolder } from '../cli/sim.ts';
 
 const WORDS = `import { assertEqual, choose, connect, faultAssumption, faultScenario, listen,
@@ -138,6 +139,19 @@ describe('sim plan --suggest --from', () => {
     folder.write('g.sim.ts', WORDS + SERVICES + raft + rare + test + words + stubs);
     const { exitCode } = await folder.sim(['plan', 'g.sim.ts']);
     expect([exitCode, stubs.includes("read_error: '10%'")]).toEqual([0, true]);
+  });
+
+  it('FB-25 takes a chance of a disk as exercised where any rule of the node hit', () => {
+    const leaf = (stream: string, hits: number): PriorLeaf => {
+      const nothing = { calls: [], files: [], choices: [], rules: [] };
+      const met = { ...nothing, chances: [{ stream, drawn: 2, hits }] };
+      return { test: 't', virtualNs: 1, rules: [], met };
+    };
+    const spec = { tests: [], services: ['db'], taken: new Set<string>() };
+    const missed = leaf('node/db/disk/read-error/a.1', 0);
+    expect(suggestMet([missed], spec).list.map(({ count }) => count)).toEqual([2]);
+    const hit = leaf('node/db/disk/read-error/b.1', 1);
+    expect(suggestMet([missed, hit], spec).list).toEqual([]);
   });
 
   it('FB-25 prints at most 20 stubs and says how many it left out', async () => {
