@@ -9,10 +9,13 @@ import { withDraft } from './draft.ts';
 import { adapterSources } from './package-root.ts';
 import { runProgram, type ProgramOptions } from './program.ts';
 
-/** Only what simulated machines have; nothing is downloaded, and no program of the host is found. */
+/**
+ * Only what simulated machines have; nothing is downloaded, and no program of the host is found.
+ * The log of a TPM is there for the firmware to see, with or without a TPM, as in Debian's QEMU.
+ */
 const CONFIGURE = [
   ...['--python=/usr/bin/python3', '--target-list=x86_64-softmmu', '--enable-system'],
-  ...['--enable-tcg', '--enable-fdt=system', '--without-default-features'],
+  ...['--enable-tcg', '--enable-fdt=system', '--without-default-features', '--enable-tpm'],
   ...['--without-default-devices', '--with-devices-x86_64=sim', '--disable-docs'],
   ...['--disable-tools', '--disable-guest-agent', '--disable-install-blobs'],
   ...['--disable-download', '--disable-werror'],

@@ -65,6 +65,11 @@ export const QMP_COMMANDS = {
   /** `icount` counts instructions, even when nothing is recorded. */
   'query-replay': { takes: nothing, answers: z.object({ mode: text, icount: count }) },
   'query-commands': { takes: nothing, answers: z.array(z.object({ name: text })) },
+  /** All types of devices, machines and the like; `implements` keeps those below one. */
+  'qom-list-types': {
+    takes: z.object({ implements: text.optional(), abstract: z.boolean().optional() }),
+    answers: z.array(z.object({ name: text })),
+  },
   cont: { takes: nothing, answers: nothing },
   stop: { takes: nothing, answers: nothing },
   quit: { takes: nothing, answers: nothing },

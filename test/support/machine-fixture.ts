@@ -7,6 +7,14 @@ import type { Machine, MachineBackend, MachineEvent, MachineOptions } from '../.
 /** Where this computer keeps what it has for machines. */
 export const machineCache = machinesFolder({ env: process.env, cwd: process.cwd() });
 
+/**
+ * QEMU with the adapter inside. It takes minutes to build, so it must have been set up before:
+ * `sim vm setup --backend patched`.
+ */
+export function patchedBackend(): MachineBackend {
+  return findBackend(machineCache, 'patched');
+}
+
 /** The backend of this computer, stock QEMU with the plugin; made if there is none. */
 export async function testBackend(): Promise<MachineBackend> {
   try {

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { PACKAGED_QEMU } from '../../bridge/index.ts';
 
 /** A stock QEMU of this computer, in a folder of its own. */
 export interface StockQemu {
@@ -20,24 +21,21 @@ export interface StockQemu {
 
 /**
  * Starts QEMU with `args`, and a monitor; comes back when the monitor's socket is there. `prepare`
- * puts files into its folder first, where relative paths start.
+ * puts files into its folder first, where relative paths start. `binary` stands in for Debian's.
  */
 export async function startStockQemu(
   args: readonly string[],
   prepare: (folder: string) => void = () => undefined,
+  binary = PACKAGED_QEMU,
 ): Promise<StockQemu> {
   const folder = mkdtempSync(join(tmpdir(), 'athanor-qemu-'));
   const monitor = join(folder, 'monitor');
   prepare(folder);
   const all = ['-nodefaults', '-no-user-config', '-display', 'none', ...args];
-  const child = spawn(
-    'qemu-system-x86_64',
-    [...all, '-qmp', `unix:${monitor},server=on,wait=off`],
-    {
-      cwd: folder,
-      stdio: ['ignore', 'ignore', 'pipe'],
-    },
-  );
+  const child = spawn(binary, [...all, '-qmp', `unix:${monitor},server=on,wait=off`], {
+    cwd: folder,
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
   let errors = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => (errors += text));
   const ended = new Promise<number>((resolve, reject) => {
