@@ -48,12 +48,7 @@ export function makePlanTarget(parts: PlanTargetParts): PlanTarget {
     upgrade: (node, guest, atNs) => lives.upgrade(node, guest, atNs),
     restart: (node, atNs) => lives.restart(node, atNs),
     pause: (node, untilNs, atNs) => lives.pause(node, untilNs, atNs),
-    interrupt: (node, atNs) => {
-      if (!lives.isRunning(node)) return false;
-      parts.machines.interrupt(node, atNs);
-      notes.add({ atNs, node, kind: 'plan', text: 'non-maskable interrupt' });
-      return true;
-    },
+    interrupt: (node, atNs) => interrupt(parts, node, atNs),
     slow: (node, cpu, atNs) => lives.slow(node, cpu, atNs),
     clock,
     cut: (pairs, inFlight, atNs) => {
@@ -105,6 +100,13 @@ export function makePlanTarget(parts: PlanTargetParts): PlanTarget {
       parts.schedule(atNs, index, phase, node);
     },
   };
+}
+
+function interrupt(parts: PlanTargetParts, node: number, atNs: VirtualNs): boolean {
+  if (!parts.lives.isRunning(node)) return false;
+  parts.machines.interrupt(node, atNs);
+  parts.notes.add({ atNs, node, kind: 'plan', text: 'non-maskable interrupt' });
+  return true;
 }
 
 /** The input of a `guest/clock` event is a place in this list; numbers are never given anew. */
