@@ -4,9 +4,28 @@ import { patchedBackend, testBackend, testOptions, TestWorld } from '../support/
 
 const MS = 1_000_000;
 
-const SHAPES: readonly (readonly [string, Partial<MachineOptions>, number])[] = [
-  ['a microvm with one CPU', {}, 1_800 * MS],
-  ['a q35 with two CPUs', { machine: 'q35', cpus: 2, shift: 2 }, 6_600 * MS],
+/**
+ * Later releases of QEMU 10.0 say that each queue has 1,024 places. On PCI a driver believes that,
+ * so across releases a q35 is the same machine until its first driver looks.
+ */
+const SHAPES: readonly {
+  readonly name: string;
+  readonly changes: Partial<MachineOptions>;
+  readonly untilNs: number;
+  readonly acrossReleasesNs: number;
+}[] = [
+  {
+    name: 'a microvm with one CPU',
+    changes: {},
+    untilNs: 1_800 * MS,
+    acrossReleasesNs: 1_800 * MS,
+  },
+  {
+    name: 'a q35 with two CPUs',
+    changes: { machine: 'q35', cpus: 2, shift: 2 },
+    untilNs: 6_600 * MS,
+    acrossReleasesNs: 5_000 * MS,
+  },
 ];
 
 interface End {
@@ -15,7 +34,7 @@ interface End {
   readonly instructions: number;
   readonly events: string;
   readonly count: number;
-  readonly console: string;
+  readonly worked: boolean;
 }
 
 /** What a machine with a card and a disk did, and what became of it. */
@@ -30,8 +49,8 @@ async function endOn(
     await world.run(untilNs);
     const [{ ram, devices }, { events }] = [await machine.hash(), await world.summary()];
     const { nowNs, instructions } = machine;
-    const { events: count, console } = world;
-    return { ram, devices, nowNs, instructions, events, count, console };
+    const [count, worked] = [world.events, world.console.includes('disk good 1')];
+    return { ram, devices, nowNs, instructions, events, count, worked };
   } finally {
     await machine.close();
   }
@@ -39,15 +58,15 @@ async function endOn(
 
 describe('the plugin and the patched QEMU', () => {
   it.each(SHAPES)(
-    'run %s to equal memory, time, instructions and events',
-    async (_name, changes, untilNs) => {
+    'run $name to equal memory, time, instructions and events',
+    async ({ changes, untilNs, acrossReleasesNs }) => {
       const [plugin, patched] = [await testBackend(), patchedBackend()];
-      const first = await endOn(plugin, changes, untilNs);
-      const second = await endOn(patched, changes, untilNs);
-      expect(first.console).toContain('disk good 1');
-      // Releases of QEMU 10.0 differ in what they call the size of a queue that nobody has set up.
-      const { devices } = plugin.version === patched.version ? first : second;
-      expect(second).toEqual({ ...first, devices });
+      const alike = plugin.version === patched.version;
+      const endNs = alike ? untilNs : acrossReleasesNs;
+      const first = await endOn(plugin, changes, endNs);
+      const second = await endOn(patched, changes, endNs);
+      expect(first.worked).toBe(endNs === untilNs);
+      expect(second).toEqual({ ...first, devices: alike ? first.devices : second.devices });
     },
   );
 });

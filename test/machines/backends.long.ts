@@ -2,7 +2,6 @@ import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { openBundle } from '../../cli/bundle.ts';
-import { unpackZip } from '../../cli/zip.ts';
 import { patchedBackend, testBackend, testImage } from '../support/machine-fixture.ts';
 import { MachineFolder } from './machine-folder.ts';
 
@@ -12,12 +11,12 @@ afterAll(() => {
   folder.remove();
 });
 
-/** Files of a bundle, and what its manifest says of machines and of the rest. */
-function partsOf(name: string): Readonly<Record<'members' | 'machines' | 'manifest', unknown>> {
-  const bytes = readFileSync(join(folder.path, name));
-  const members = unpackZip(bytes).filter(({ name: each }) => each !== 'manifest.cbor');
-  const { machines, ...manifest } = openBundle(bytes).manifest;
-  return { members, machines, manifest };
+/** A bundle's manifest; of its files, each by its digest, only those that releases share. */
+function manifestOf(name: string, alike: boolean): Readonly<Record<string, unknown>> {
+  const { machines, members, ...rest } = openBundle(readFileSync(join(folder.path, name))).manifest;
+  // Fingerprints hold the devices' state, which differs between releases of QEMU 10.0.
+  const shared = members.filter((each) => alike || each.name !== 'fingerprints.bin');
+  return { ...rest, machines: machines?.backend, members: shared };
 }
 
 describe('a world with a machine, on the plugin and on the patched QEMU', () => {
@@ -32,12 +31,10 @@ describe('a world with a machine, on the plugin and on the patched QEMU', () => 
       const { exitCode, errors } = await folder.sim('run', 'scenario.toml', ...out);
       expect([backend, exitCode, errors]).toEqual([backend, 0, '']);
     }
-    const [plugin, patched] = [partsOf('plugin.athanor'), partsOf('patched.athanor')];
-    expect(patched.members).toEqual(plugin.members);
-    expect(patched.manifest).toEqual(plugin.manifest);
-    expect(plugin.machines).toMatchObject({ backend: 'plugin' });
-    const { identity } = patchedBackend();
-    expect(patched.machines).toMatchObject({ backend: 'patched', identity });
+    const alike = (await testBackend()).version === patchedBackend().version;
+    const plugin = manifestOf('plugin.athanor', alike);
+    expect(plugin['machines']).toBe('plugin');
+    expect(manifestOf('patched.athanor', alike)).toEqual({ ...plugin, machines: 'patched' });
     expect((await folder.sim('replay', 'patched.athanor')).exitCode).toBe(0);
     const other = await folder.sim('replay', 'patched.athanor', '--backend', 'plugin');
     expect(other.exitCode).toBe(4);
