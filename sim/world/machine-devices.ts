@@ -1,5 +1,6 @@
 import { assert } from '../kernel/assert.ts';
 import type { Decisions } from '../kernel/decision.ts';
+import { ERRNO } from '../kernel/errno.ts';
 import type { EventLog } from '../kernel/event-log.ts';
 import { digest32 } from '../kernel/rolling-digest.ts';
 import {
@@ -15,6 +16,7 @@ import type { VirtualNs } from '../kernel/units.ts';
 import { FRAME_BYTES_MAX } from '../network/ethernet.ts';
 import { machineDiskPath, type MachineDef } from '../plan/machine.ts';
 import type { FileSystem } from '../storage/file-system.ts';
+import type { Note } from './timeline.ts';
 
 /** What a machine's disk takes for a request, before what its rules add. */
 export const BLOCK_READ_NS: VirtualNs = 100_000;
@@ -98,6 +100,8 @@ export interface MachineDevicesOptions {
   /** The local time of the machine while it runs. */
   readonly nowNs: () => VirtualNs;
   readonly sendFrame: (node: number, frame: Uint8Array) => void;
+  /** Tells people of a request that met the end of the disk's space. */
+  readonly note: (note: Note) => void;
   /** Queues the end of a request; the world gives it back to `complete` at that time. */
   readonly schedule: (atNs: VirtualNs, node: number, end: BlockEnd) => void;
 }
@@ -206,13 +210,26 @@ export class MachineDevices {
     if (operation === 'flush') return files.synchronise(inode, true) < 0 ? FAILED : OK;
     if (operation === 'write') {
       const written = files.write(inode, offset, data, BigInt(nowNs()));
-      return written === data.length ? OK : FAILED;
+      if (written === data.length) return OK;
+      if (written >= 0 || NO_SPACE.includes(written)) this.isFull(request);
+      return FAILED;
     }
     const into = new Uint8Array(byteCount);
     return files.read(inode, offset, into) === byteCount ? { status: 'ok', data: into } : FAILED;
   }
+
+  /** The write needs sectors that were never written, and the disk has no space for them. */
+  private isFull({ disk, sector, byteCount }: BlockRequest): void {
+    const { events, node, nowNs, note } = this.options;
+    const atNs = nowNs();
+    events.append(events.kind('disk/no-space'), node, atNs, byteCount, sector * 8 + disk);
+    const text = `no space for ${byteCount} bytes at sector ${sector} of ${machineDiskPath(disk)}`;
+    note({ atNs, node, kind: 'disk', text });
+  }
 }
 
+/** What a write is told where there is no room: what came before the end of the space is written. */
+const NO_SPACE: readonly number[] = [-ERRNO.NOSPC, -ERRNO.DQUOT];
 const NO_BYTES = new Uint8Array(0);
 const OK = { status: 'ok', data: NO_BYTES } as const;
 const FAILED = { status: 'io-error', data: NO_BYTES } as const;

@@ -7,6 +7,7 @@ import { machinesOf } from '../plan/machine.ts';
 import type { NodeDef, ScenarioDef } from '../plan/scenario.ts';
 import type { FileSystem } from '../storage/file-system.ts';
 import { MachineDevices, type BlockEnd } from './machine-devices.ts';
+import type { Note } from './timeline.ts';
 import type { WorldEvent } from './world-event.ts';
 
 export interface MachinesOptions {
@@ -16,6 +17,7 @@ export interface MachinesOptions {
   readonly network: Network;
   readonly files: readonly FileSystem[];
   readonly nowNs: () => VirtualNs;
+  readonly note: (note: Note) => void;
   readonly schedule: (atNs: VirtualNs, node: number, event: WorldEvent) => void;
   /** How often the node has been started. */
   readonly livesOf: (node: number) => number;
@@ -28,7 +30,7 @@ export class Machines {
 
   constructor(options: MachinesOptions) {
     this.options = options;
-    const { scenario, decisions, events, files, network, nowNs } = options;
+    const { scenario, decisions, events, files, network, nowNs, note } = options;
     this.devices = new Map(
       [...machinesOf(scenario.world)].map(([node, def]) => {
         const { name } = scenario.world.nodes[node] as NodeDef;
@@ -40,6 +42,7 @@ export class Machines {
           events,
           files: files[node] as FileSystem,
           nowNs,
+          note,
           sendFrame: (from, frame) => network.sendFrame(from, frame),
           schedule: (atNs, of, end) => {
             options.schedule(atNs, of, { kind: 'block', life: options.livesOf(of), end });

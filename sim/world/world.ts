@@ -352,6 +352,7 @@ export class World {
       network,
       files,
       nowNs: () => this.localNow(),
+      note: (note) => this.noteList.add(note),
       schedule: (atNs, node, event) => {
         this.schedule(atNs, node, node, event);
       },

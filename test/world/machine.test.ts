@@ -228,6 +228,49 @@ describe('a machine in a world', () => {
     expect(short.consoles[1]).toContain('disk 1 io-error');
   });
 
+  it('runs out of space where its disk has less than it says, and rewrites what it has (CR-90)', () => {
+    // A page holds the label, the next one the requests 1 to 7.
+    const rule = { ...PLAIN_DISK.rule, capacityBytes: 2 * 4_096 };
+    const run = world({ disk: { ...PLAIN_DISK, rule } }).run();
+    const ends = (run.consoles[1] ?? '').split('\n').filter((line) => line.includes(' disk '));
+    const failed = ends
+      .filter((line) => line.includes('io-error'))
+      .map((line) => line.split(' ')[2]);
+    expect(failed[0]).toBe('8');
+    // Of the later ones only reads and flushes succeed.
+    expect(failed).not.toContain('10');
+    expect(failed).not.toContain('14');
+    expect(failed).toContain('9');
+    const notes = run.world.notes.filter(({ kind }) => kind === 'disk').map(({ text }) => text);
+    expect(notes[0]).toBe('no space for 512 bytes at sector 24 of /vda');
+    expect(notes.length).toBe(failed.length);
+    const roomy = { ...rule, capacityBytes: 16 * 4_096 };
+    expect(world({ disk: { ...PLAIN_DISK, rule: roomy } }).run().consoles[1]).not.toContain(
+      'io-error',
+    );
+  });
+
+  it('gets room again when the rule that took it ends, and its checkpoints go on equally', () => {
+    const small = { ...PLAIN_DISK.rule, capacityBytes: 0 };
+    const events = [
+      event('full', 10 * NS_PER_MS, { kind: 'disk', nodes: [1], rule: small }),
+      event('room', 40 * NS_PER_MS, { kind: 'disk-heal', nodes: [1], repair: false }),
+    ];
+    const run = world({ events }).run();
+    const failed = (run.consoles[1] ?? '').split('\n').filter((line) => line.includes('io-error'));
+    expect(failed.length).toBeGreaterThan(2);
+    for (const line of failed) {
+      expect(Number(line.split(' ')[0])).toBeLessThan(41 * NS_PER_MS);
+    }
+    const stepped = world({ events });
+    for (let steps = 0; stepped.step(); steps++) {
+      if (steps % 9 !== 0) continue;
+      const twin = world({ events });
+      twin.restore(stepped.capture());
+      expect(twin.run().chains(), `step ${steps}`).toBe(run.chains());
+    }
+  });
+
   it('is interrupted at an exact time, also within a checkpoint; one without power is not', () => {
     const atNs = 41 * NS_PER_MS + 7;
     const events = [
