@@ -10,6 +10,16 @@ const STDERR_LINES_SHOWN = 6;
 /** How long a killed process may take to be gone; longer is a fault of the host. */
 const END_TIMEOUT_MS = 10_000;
 
+/**
+ * Says nothing of the host. FSIN, FCOS and FPTAN of a guest come from the host's C library, which
+ * has other ways to compute them on processors with fused multiply and add: one way for all.
+ */
+const ENVIRONMENT = {
+  LC_ALL: 'C',
+  TZ: 'UTC',
+  GLIBC_TUNABLES: 'glibc.cpu.hwcaps=-FMA,-FMA4',
+} as const;
+
 /** The end of what a process and its forks wrote to their standard error. */
 export class StderrTail {
   private text = '';
@@ -37,7 +47,7 @@ export interface MachineProcess {
 
 /**
  * Starts QEMU in a process group of its own, with the channel on descriptor 3 and an environment
- * that says nothing of the host. Throws `backend/missing` if the binary cannot be started.
+ * of our own. Throws `backend/missing` if the binary cannot be started.
  */
 export async function startProcess(
   binary: string,
@@ -45,7 +55,7 @@ export async function startProcess(
 ): Promise<MachineProcess> {
   const child = spawn(binary, argv, {
     stdio: ['ignore', 'ignore', 'pipe', 'pipe'],
-    env: { LC_ALL: 'C', TZ: 'UTC' },
+    env: ENVIRONMENT,
     cwd: '/',
     detached: true,
   });

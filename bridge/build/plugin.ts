@@ -49,31 +49,55 @@ export async function buildPlugin(
   say: (line: string) => void,
 ): Promise<BuiltPlugin> {
   const root = adapterSources();
-  const folders = adapterFolders('plugin');
   const sourcesDigest = adapterDigest('plugin');
   const options = { remedy: COMPILER_REMEDY, timeoutMs: TIMEOUT_MS };
   const compiler = await runProgram('gcc', ['--version'], options);
-  const glib = (await runProgram('pkg-config', ['--cflags', 'glib-2.0'], options)).trim();
+  const glib = await glibFlags();
   const key = cacheKey([sourcesDigest, source.digest, compiler, glib, ...FLAGS]);
   const path = join(cacheFolder, `plugin-${key}`, 'sim.so');
   if (existsSync(path)) return { path, sourcesDigest, cached: true };
   const headers = await qemuHeaders(source, cacheFolder, say);
   say('compiling the adapter');
   return withDraft(cacheFolder, async (draft) => {
-    const include = [
-      ...folders.map((folder) => `-I${folder}`),
-      ...HEADER_FOLDERS.map((folder) => `-I${join(headers, folder)}`),
-    ];
-    const flags = [...FLAGS, `-DQEMU_VERSION="${source.version}"`, ...include, ...glib.split(' ')];
-    const objects = await compile(folders[0] ?? '', draft, flags);
-    const library = join(draft, 'sim.so');
-    await runProgram('gcc', ['-shared', '-Wl,-z,now', '-o', library, ...objects], options);
-    for (const object of objects) rmSync(object);
+    await compilePlugin({ folders: adapterFolders('plugin'), headers, source }, draft);
     copyFileSync(join(root, 'LICENSE'), join(draft, 'LICENSE'));
     const folder = join(cacheFolder, `plugin-${key}`);
     if (!existsSync(folder)) renameSync(draft, folder);
     return { path, sourcesDigest, cached: false };
   });
+}
+
+/** What the adapter is compiled from. */
+export interface PluginParts {
+  /** The folder of its C files, and those of further headers. */
+  readonly folders: readonly string[];
+  /** As `qemuHeaders` gave it. */
+  readonly headers: string;
+  readonly source: QemuSource;
+}
+
+/** Compiles the adapter as `sim.so` into the folder `out`, and gives its path. */
+export async function compilePlugin(
+  { folders, headers, source }: PluginParts,
+  out: string,
+): Promise<string> {
+  const include = [
+    ...folders.map((folder) => `-I${folder}`),
+    ...HEADER_FOLDERS.map((folder) => `-I${join(headers, folder)}`),
+  ];
+  const glib = (await glibFlags()).split(' ');
+  const flags = [...FLAGS, `-DQEMU_VERSION="${source.version}"`, ...include, ...glib];
+  const objects = await compile(folders[0] ?? '', out, flags);
+  const library = join(out, 'sim.so');
+  const options = { remedy: COMPILER_REMEDY, timeoutMs: TIMEOUT_MS };
+  await runProgram('gcc', ['-shared', '-Wl,-z,now', '-o', library, ...objects], options);
+  for (const object of objects) rmSync(object);
+  return library;
+}
+
+async function glibFlags(): Promise<string> {
+  const options = { remedy: COMPILER_REMEDY, timeoutMs: TIMEOUT_MS };
+  return (await runProgram('pkg-config', ['--cflags', 'glib-2.0'], options)).trim();
 }
 
 async function compile(sources: string, out: string, flags: readonly string[]): Promise<string[]> {
