@@ -3,11 +3,14 @@ import { decodeScenario, SimError } from '../sim/index.ts';
 import { WasmEngine } from '../wasm/index.ts';
 import type { Chunk, WorkerMessage, WorkerStart } from './campaign-pool.ts';
 import { runSeed } from './campaign-run.ts';
+import { ignoreForeignRejections } from './foreign-rejections.ts';
 
 /** A worker thread of a campaign: runs the chunks of seeds that it is given. */
 const start = workerData as WorkerStart;
 const scenario = decodeScenario(start.scenario);
 const engine = new WasmEngine({ shared: start.shared });
+
+ignoreForeignRejections();
 
 function say(message: WorkerMessage): void {
   parentPort?.postMessage(message);

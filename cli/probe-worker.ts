@@ -1,6 +1,7 @@
 import { parentPort } from 'node:worker_threads';
 import { SimError } from '../sim/index.ts';
 import { WasmEngine } from '../wasm/index.ts';
+import { ignoreForeignRejections } from './foreign-rejections.ts';
 import type { ToWorker, FromWorker } from './probe-pool.ts';
 import { ProbeMachines } from './machines/probe-machines.ts';
 import { runProbe, type ProbeStart } from './probe.ts';
@@ -8,6 +9,8 @@ import { runProbe, type ProbeStart } from './probe.ts';
 /** A worker thread of a probe pool: keeps the starts that it is given, and runs probes. */
 const starts = new Map<number, { readonly start: ProbeStart; readonly engine: WasmEngine }>();
 const machines = new ProbeMachines();
+
+ignoreForeignRejections();
 
 function say(message: FromWorker): void {
   parentPort?.postMessage(message);

@@ -2,6 +2,7 @@ import { createRequire } from 'node:module';
 import type * as TypeScript from 'typescript';
 import { decodeUtf8, encodeUtf8, isUtf8, SimError } from '../sim/index.ts';
 import type { ScenarioFiles } from './compile.ts';
+import { guardCatches } from './spec/guard-catches.ts';
 
 /**
  * The code of handlers: a script in the form of CommonJS, or a WASM module. It is part of the
@@ -41,6 +42,7 @@ export function toScript(bytes: Uint8Array, file: string): Uint8Array {
     // The compiler leaves the form of .mjs as it is; here it becomes a script like any other.
     fileName: file.replace(/\.mjs$/, '.js'),
     reportDiagnostics: true,
+    transformers: { before: [guardCatches(typescript)] },
     compilerOptions: {
       target: typescript.ScriptTarget.ES2022,
       module: typescript.ModuleKind.CommonJS,

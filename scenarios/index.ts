@@ -39,6 +39,7 @@ export { didYouMean } from './suggest.ts';
 export const openSpecs = (): Promise<typeof Specs> => import('./spec/index.ts');
 export { DISK_CHANCES, LINK_CHANCES } from './spec/rule-chances.ts';
 export type { SpecModel, SpecTest } from './spec/spec-model.ts';
-export { isModelImage } from './model/model-format.ts';
+export { CAUGHT, isModelImage } from './model/model-format.ts';
+export { realmPart } from './model/realm.ts';
 export { ModelEngine, type Declared, type ModelProgram } from './model/model-engine.ts';
 export { MODEL_EXIT, type ModelGuest } from './model/model-guest.ts';

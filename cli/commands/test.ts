@@ -5,6 +5,7 @@ import { writeAtomically } from '../atomic-write.ts';
 import { writeBundle } from '../bundle-write.ts';
 import { JOBS_MAX } from '../campaign-pool.ts';
 import type { Context } from '../context.ts';
+import { shellQuote } from '../host.ts';
 import type { OptionsOf } from '../options.ts';
 import { chooseSeed, type ChosenSeed } from '../seed.ts';
 import { diagnose } from '../suite/diagnose.ts';
@@ -35,7 +36,7 @@ export async function run(
   const tests = selectTests(suite, options.test, context);
   const report =
     options.merge.length > 0
-      ? merged(suite, options.merge, { path, context })
+      ? merged(suite, options, { path, context })
       : await runLeaves(suite, tests, { path, options, context });
   const { spec } = suite.plan;
   if (options.junit !== undefined)
@@ -81,7 +82,7 @@ async function runLeaves(
       const name = { name: report.test, seed: seed.seed, out: undefined, context };
       const file = bundle === null ? null : writeBundle(bundle, name);
       const placed = { ...report, position: places[reports.length] as number, bundle: file };
-      sayLeaf(placed, { path, seed: seed.seed, context });
+      sayLeaf(placed, againOf(placed, path, seed.seed, options), context);
       reports.push(placed);
     });
     return {
@@ -120,9 +121,10 @@ function sayPlan(
 /** Reports of shards, as one; of the spec as it stands, else `input/shards`. */
 function merged(
   suite: PlannedSuite,
-  files: readonly string[],
+  options: OptionsOf<'test'>,
   { path, context }: { readonly path: string; readonly context: Context },
 ): SuiteReport {
+  const files = options.merge;
   const report = mergeReports(
     files.map((file) => {
       return { place: file, report: decodeReport(readInput(context.path(file), file), file) };
@@ -136,8 +138,22 @@ function merged(
       remedy: 'merge beside the spec that the shards ran',
     });
   }
-  for (const each of report.leaves) sayLeaf(each, { path, seed: report.seed, context });
+  for (const each of report.leaves) {
+    sayLeaf(each, againOf(each, path, report.seed, options), context);
+  }
   return report;
+}
+
+/** The command that runs a leaf alone, without the program's name; with the options that change what leaves are. */
+function againOf(
+  { test, leaf }: PlacedReport,
+  path: string,
+  seed: number,
+  { noPlan, noTypes }: OptionsOf<'test'>,
+): string {
+  const flags = `${noTypes ? ' --no-types' : ''}${noPlan ? ' --no-plan' : ''}`;
+  const what = `--test ${shellQuote(test)} --leaf ${leaf} --seed ${seed}${flags}`;
+  return `test ${shellQuote(path)} ${what}`;
 }
 
 /** The tests that are wanted; none at all is an error, never a pass (FB-74). */

@@ -1,3 +1,5 @@
+import { realmPart } from '../../scenarios/index.ts';
+
 /**
  * The program that makes a realm hermetic, run in it before anything else. It takes the host, time,
  * chance, locale and shared state away, freezes what is left, and talks to the outside in texts
@@ -5,11 +7,20 @@
  *
  * The value of the program is a function `(bridge) => api`, both in texts of JSON.
  */
-export const REALM_BOOTSTRAP = `(() => {
+export function realmBootstrap(): string {
+  return `(() => {
 'use strict';
+const { hidden, takeAway } = ${realmPart('hermetic')}();
+takeAway();
+${BOOTSTRAP}
+})()`;
+}
+
+const BOOTSTRAP = `
 const { parse, stringify } = JSON;
 const { freeze, getOwnPropertyDescriptor, getOwnPropertyNames, getPrototypeOf } = Object;
 const isPromise = Promise.prototype.then;
+const TOO_DEEP = 'Maximum call stack size exceeded';
 Error.stackTraceLimit = 0;
 Object.defineProperty(Math, 'random', { value: () => {
   throw new TypeError('Math.random is not at hand: draw with draws.below');
@@ -19,11 +30,6 @@ for (const name of ['sin', 'cos', 'tan', 'exp', 'expm1', 'log', 'log1p', 'log2',
   'asin', 'acos', 'atan', 'sinh', 'cosh', 'tanh', 'asinh', 'acosh', 'atanh', 'cbrt', 'hypot', 'pow']) {
   delete Math[name];
 }
-for (const kind of [Number, String, Array, BigInt, Object]) {
-  for (const name of ['toLocaleString', 'localeCompare', 'toLocaleUpperCase', 'toLocaleLowerCase']) {
-    delete kind.prototype[name];
-  }
-}
 class Refusal extends Error {
   constructor(message) {
     super(message);
@@ -32,10 +38,7 @@ class Refusal extends Error {
 }
 Refusal.prototype.name = 'Refusal';
 const global = globalThis;
-for (const name of ['Date', 'Intl', 'console', 'SharedArrayBuffer', 'Atomics', 'WebAssembly',
-  'WeakRef', 'FinalizationRegistry', 'eval', 'escape', 'unescape', 'globalThis']) {
-  delete global[name];
-}
+for (const name of ['Date', 'globalThis']) delete global[name];
 const seen = new Set();
 const harden = (value) => {
   if ((typeof value !== 'object' && typeof value !== 'function') || value === null) return;
@@ -50,10 +53,12 @@ const harden = (value) => {
     harden(set);
   }
 };
-for (const name of getOwnPropertyNames(global)) harden(global[name]);
-harden(getPrototypeOf(function* () {}));
-harden(getPrototypeOf(async function () {}));
-harden(getPrototypeOf(async function* () {}));
+for (const name of getOwnPropertyNames(global)) {
+  const value = global[name];
+  harden(value);
+  Object.defineProperty(global, name, { value, writable: false, configurable: false });
+}
+hidden().forEach(harden);
 harden(Refusal);
 const frozen = (value) => {
   if (typeof value !== 'object' || value === null) return value;
@@ -69,7 +74,7 @@ const load = (name) => {
   const exports = {};
   const program = programs.get(name);
   if (program === undefined) throw new Error('there is no module ' + name);
-  program(exports, { exports }, require, Refusal);
+  program(exports, { exports }, require, Refusal, caught);
   return exports;
 };
 const failure = (error) => {
@@ -84,9 +89,25 @@ const reply = (value) => {
   }
   return '{"kind":"value","value":' + (stringify(value) ?? 'null') + '}';
 };
+// How deep calls can nest is decided by the host's stack: a script that gets there is broken, whatever it catches.
+let broken = null;
+const caught = (error) => {
+  const foreign = typeof error === 'object' && error !== null && !(error instanceof Object) && getPrototypeOf(error) !== null;
+  if (!foreign && !(error instanceof RangeError && error.message === TOO_DEEP)) return error;
+  broken = new RangeError(TOO_DEEP);
+  throw broken;
+};
 return (bridge) => {
   const ask = (request) => {
-    const { kind, value, refusal, message } = parse(bridge(stringify(request)));
+    const text = stringify(request);
+    let answer;
+    try {
+      answer = bridge(text);
+    } catch {
+      // It never throws but where calls nest too deep for it, too; its own error would lead to the host.
+      throw new RangeError(TOO_DEEP);
+    }
+    const { kind, value, refusal, message } = parse(answer);
     if (kind === 'value') return frozen(value);
     if (kind !== 'refusal') throw new Error(message);
     const error = new Refusal(message);
@@ -129,10 +150,12 @@ return (bridge) => {
     return reply({ done: done === true, value: value ?? null });
   };
   const guarded = (run) => (text) => {
+    broken = null;
     try {
-      return run(text);
+      const said = run(text);
+      return broken === null ? said : failure(broken);
     } catch (error) {
-      return failure(error);
+      return failure(broken ?? error);
     }
   };
   return {
@@ -143,4 +166,4 @@ return (bridge) => {
     next: guarded(next),
   };
 };
-})()`;
+`;

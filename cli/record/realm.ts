@@ -1,7 +1,7 @@
 import vm from 'node:vm';
 import { decodeUtf8, SimError } from '../../sim/index.ts';
-import type { HandlerModule } from '../../scenarios/index.ts';
-import { REALM_BOOTSTRAP } from './realm-bootstrap.ts';
+import { CAUGHT, type HandlerModule } from '../../scenarios/index.ts';
+import { realmBootstrap } from './realm-bootstrap.ts';
 
 /** What a realm answers: a value, or how it failed. */
 export type RealmReply =
@@ -39,8 +39,10 @@ export class Realm {
   constructor(modules: readonly HandlerModule[]) {
     this.context = vm.createContext(Object.create(null) as object, {
       codeGeneration: { strings: false, wasm: false },
+      // What a script leaves to promises would go on after its call, without a limit: it never does.
+      microtaskMode: 'afterEvaluate',
     });
-    const bootstrap = vm.runInContext(REALM_BOOTSTRAP, this.context) as (
+    const bootstrap = vm.runInContext(realmBootstrap(), this.context) as (
       bridge: (text: string) => string,
     ) => RealmApi;
     this.api = bootstrap((text) => this.answer(text));
@@ -78,7 +80,8 @@ export class Realm {
   }
 
   private define({ name, bytes }: HandlerModule): void {
-    const source = `(function (exports, module, require, Refusal) { 'use strict';${decodeUtf8(bytes)}\n})`;
+    const names = `exports, module, require, Refusal, ${CAUGHT}`;
+    const source = `(function (${names}) { 'use strict';${decodeUtf8(bytes)}\n})`;
     try {
       const program: unknown = new vm.Script(source, { filename: name }).runInContext(this.context);
       this.api.define(name, program);

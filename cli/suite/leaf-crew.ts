@@ -3,6 +3,7 @@ import { makeEngine } from '../engine.ts';
 import type { Leaf } from './leaf.ts';
 import { LeafPool, type LeafWorkerStart } from './leaf-pool.ts';
 import type { LeafRun } from './leaf-report.ts';
+import { LostRejections, runLeavesHonestly } from './lost-rejections.ts';
 import { SuiteRunner } from './run-suite.ts';
 import { loadSuite } from './suite.ts';
 
@@ -31,12 +32,14 @@ export function openLeafCrew(start: LeafWorkerStart, jobs: number): LeafCrew {
     seed,
     plans,
   });
+  const lost = new LostRejections();
   return {
-    discover: (tests) => Promise.resolve(runner.discover(tests)),
-    runAll: (leaves, take) => {
-      runner.runAll(leaves, take);
-      return Promise.resolve();
+    discover: async (tests) => {
+      const found = runner.discover(tests);
+      await lost.take();
+      return found;
     },
-    close: () => Promise.resolve(),
+    runAll: (leaves, take) => runLeavesHonestly(runner, leaves, lost, take),
+    close: () => Promise.resolve(lost.close()),
   };
 }

@@ -3,7 +3,9 @@ import type { Bundle } from '../bundle.ts';
 import { writeBundle } from '../bundle-write.ts';
 import type { Context } from '../context.ts';
 import { makeEngine } from '../engine.ts';
+import { shellQuote } from '../host.ts';
 import { bundledLeaf, bundledSuite } from './bundled-suite.ts';
+import { LostRejections, runLeavesHonestly } from './lost-rejections.ts';
 import { SuiteRunner } from './run-suite.ts';
 import { sayLeaf, saySummary } from './say-leaves.ts';
 
@@ -45,12 +47,18 @@ export async function replayLeaf(
     });
   }
   let exitCode = 0;
-  runner.runAll(wanted, ({ report, bundle: bytes }) => {
-    const name = { name: report.test, seed, out: undefined, context };
-    const file = bytes === null ? null : writeBundle(bytes, name);
-    const placed = { ...report, position: leaf, bundle: file };
-    sayLeaf(placed, { path: of.spec, seed, context });
-    exitCode = saySummary([report], context);
-  });
-  return exitCode;
+  const lost = new LostRejections();
+  try {
+    await lost.take();
+    await runLeavesHonestly(runner, wanted, lost, ({ report, bundle: bytes }) => {
+      const name = { name: report.test, seed, out: undefined, context };
+      const file = bytes === null ? null : writeBundle(bytes, name);
+      const again = `replay ${shellQuote(path)} --leaf ${leaf}`;
+      sayLeaf({ ...report, position: leaf, bundle: file }, again, context);
+      exitCode = saySummary([report], context);
+    });
+    return exitCode;
+  } finally {
+    lost.close();
+  }
 }

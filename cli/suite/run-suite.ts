@@ -5,6 +5,7 @@ import {
   OrderExplorer,
   orderSteps,
   readWholeLog,
+  SimError,
   type ExploredOrder,
   type OrderStep,
   type PlannedTest,
@@ -45,7 +46,7 @@ export interface SuiteRunnerOptions {
 }
 
 /** So many leaves share one watch over bodies that never end. */
-const WATCHED_LEAVES = 16;
+export const WATCHED_LEAVES = 16;
 
 /** Runs a suite's leaves, one after another. */
 export class SuiteRunner {
@@ -72,8 +73,22 @@ export class SuiteRunner {
   runAll(leaves: readonly Leaf[], take: (run: LeafRun) => void): void {
     for (let from = 0; from < leaves.length; from += WATCHED_LEAVES) {
       const some = leaves.slice(from, from + WATCHED_LEAVES);
-      this.watched(some, (leaf) => this.packed(leaf)).forEach(take);
+      this.watched(some, (leaf) => this.packed(this.run(leaf), leaf)).forEach(take);
     }
+  }
+
+  /** Runs a leaf that is known to fail for a reason that its run does not show. */
+  runFailed(leaf: Leaf, detail: string): LeafRun {
+    const result = this.run(leaf);
+    return this.packed({ ...result, report: { ...result.report, outcome: 'fail', detail } }, leaf);
+  }
+
+  /** What an error of a body says, with the spec's places. */
+  describe(error: unknown): string {
+    const { models, program } = this.suite;
+    let text = '';
+    models.watch.share(() => (text = program.realm.describe(error)));
+    return program.locate(text);
   }
 
   /**
@@ -96,8 +111,8 @@ export class SuiteRunner {
     return results;
   }
 
-  private packed(leaf: Leaf): LeafRun {
-    const { report, record, images, sources, collector } = this.run(leaf);
+  private packed(result: LeafResult, leaf: Leaf): LeafRun {
+    const { report, record, images, sources, collector } = result;
     if (!isRed(report)) return { report, bundle: null };
     const plan = this.options.plans ? leafPlanJson(this.suite.plan, leaf) : null;
     const run = { record, images, sources, lineage: null, thin: false };
@@ -207,15 +222,19 @@ export class SuiteRunner {
     const { engine } = this;
     const { seed } = this.options;
     const { models } = this.suite;
-    const record = runToEnd({
-      scenario: { ...def, seed },
-      images,
-      engine,
-      models,
-      answers,
-      ...(onConsole === undefined ? {} : { onConsole }),
-    });
-    return { record, images, sources };
+    try {
+      const record = runToEnd({
+        scenario: { ...def, seed },
+        images,
+        engine,
+        models,
+        answers,
+        ...(onConsole === undefined ? {} : { onConsole }),
+      });
+      return { record, images, sources };
+    } catch (error) {
+      throw placed(error, `${this.suite.model.file}, test "${body.name}"`);
+    }
   }
 
   private bodyOf(test: PlannedTest, faults: readonly string[]): LeafBody {
@@ -285,6 +304,19 @@ export class SuiteRunner {
       return first === 'link' && within && link.includes(what);
     };
   }
+}
+
+/** An error of a body that does not know where it is. */
+function placed(error: unknown, place: string): unknown {
+  if (!(error instanceof SimError) || error.place !== undefined) return error;
+  const { code, message, remedy } = error;
+  return new SimError({
+    code,
+    message,
+    place,
+    ...(remedy === undefined ? {} : { remedy }),
+    cause: error,
+  });
 }
 
 function choicesOf({ pins }: Leaf): ReadonlyMap<string, number> {

@@ -4,14 +4,12 @@ import { countExplored, type Leaf } from './leaf.ts';
 import { isRed, type LeafReport } from './leaf-report.ts';
 import type { PlacedReport } from './suite-report.ts';
 
-/** A leaf's line; of one that did not pass also why, and the commands that repeat it (FB-59). */
-export function sayLeaf(
-  report: PlacedReport,
-  options: { readonly path: string; readonly seed: number; readonly context: Context },
-): void {
+/**
+ * A leaf's line; of one that did not pass also why, and the commands that repeat it (FB-59): `again` runs it
+ * alone, without the name of this program.
+ */
+export function sayLeaf(report: PlacedReport, again: string, { host, output }: Context): void {
   const { test, leaf, title, outcome, detail, virtualNs, bundle } = report;
-  const { path, seed, context } = options;
-  const { output } = context;
   const { colors } = output;
   const marks = {
     pass: colors.green('✓'),
@@ -24,9 +22,8 @@ export function sayLeaf(
   output.say(`${marks[outcome]} ${title}${outcome === 'pass' ? '' : `  ${outcome}`}`);
   if (isRed(report)) {
     for (const line of detail === '' ? [] : detail.split('\n')) output.say(`    ${line}`);
-    const name = shellQuote(test);
-    output.say(`    sim test ${shellQuote(path)} --test ${name} --leaf ${leaf} --seed ${seed}`);
-    if (bundle !== null) output.say(`    sim replay ${shellQuote(bundle)}`);
+    output.say(`    ${host.command} ${again}`);
+    if (bundle !== null) output.say(`    ${host.command} replay ${shellQuote(bundle)}`);
   }
   output.record({
     type: 'leaf',

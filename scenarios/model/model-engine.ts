@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { SimError, type GuestImage, type GuestPort } from '../../sim/index.ts';
 import { ModelGuest } from './model-guest.ts';
 import { MODEL_MAGIC, type ModelModule } from './model-format.ts';
-import { Realm } from './realm.ts';
+import { Realm, type RealmModules } from './realm.ts';
 import { Watch } from './watch.ts';
 
 /** What a spec declared; references to other declarations are their names. */
@@ -25,7 +25,7 @@ export interface ModelProgram {
   readonly realm: Realm;
   /** The spec's own file: the first of the modules. */
   readonly main: string;
-  readonly modules: object;
+  readonly modules: RealmModules;
   /** A text in which places of the code are those of the spec. */
   readonly locate: (text: string) => string;
   readonly tally: BodyTally;

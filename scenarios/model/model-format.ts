@@ -1,6 +1,9 @@
 /** The first line of a model image; what follows is the spec's code for a realm. */
 export const MODEL_MAGIC = '// athanor model 1\n';
 
+/** What a spec's code calls the realm's function that each `catch` hands on what it caught (realm/errors.js). */
+export const CAUGHT = 'athanor$caught';
+
 /** A file of a spec as a model image holds it: a JSON list of these follows the first line. */
 export interface ModelModule {
   readonly name: string;

@@ -9,7 +9,7 @@ import {
   type Interest,
   type Outcome,
 } from '../../sim/index.ts';
-import { ModelHost } from './model-host.ts';
+import { ModelHost, stackError } from './model-host.ts';
 import type { ModelProgram } from './model-engine.ts';
 import { nextStep, OrderHold, type BranchStep } from './order-hold.ts';
 import { STEP_KINDS, type RealmGuest, type RealmState, type StepKind } from './realm.ts';
@@ -127,7 +127,7 @@ export class ModelGuest implements Guest {
       return answer;
     } catch (error) {
       // The body must not catch it: for it the call fails, for us the run does.
-      this.failure ??= { error };
+      this.failure ??= { error: isOverflow(error) ? stackError() : error };
       return JSON.stringify({ error: 'the run has ended' });
     }
   }
@@ -210,6 +210,11 @@ export class ModelGuest implements Guest {
     const message = `the body took ${STEPS_AT_ONCE_MAX} steps without waiting for time to pass`;
     return { kind: 'trap', atNs, code: 'model-spin', message };
   }
+}
+
+/** A body may call us where its own calls have left us no room. */
+function isOverflow(error: unknown): boolean {
+  return error instanceof RangeError && error.message.includes('call stack');
 }
 
 function lengthOf(entry: JournalEntry): number {

@@ -9,6 +9,7 @@ import {
   interleavingOrder,
   ORDER_EVENTS,
   ROOT,
+  SimError,
   stepResult,
   TOUCH,
   type GuestPort,
@@ -26,6 +27,7 @@ const FILE_BYTES_MAX = 16 * 1024 * 1024;
 export const PARALLEL_GAP_NS = 2_000_000;
 /** A body's choice has at most so many options. */
 const OPTIONS_MAX = 1_000_000;
+const NAME_LENGTH_MAX = 1_000;
 
 type Operation = (...args: never[]) => unknown;
 
@@ -76,6 +78,12 @@ export class ModelHost {
         },
       ],
       ['asserted', () => watcher.asserted()],
+      [
+        'overflow',
+        () => {
+          throw stackError();
+        },
+      ],
       ['choose', (name: string, count: number) => this.choose(name, count)],
       [
         'order',
@@ -183,7 +191,14 @@ export class ModelHost {
   }
 
   private choose(name: string, count: number): number {
-    if (count > OPTIONS_MAX) throw new Refusal(`choose("${name}") has ${count} options`);
+    if (name.length > NAME_LENGTH_MAX) {
+      throw new Refusal(`the name of a choice has more than ${NAME_LENGTH_MAX} letters`);
+    }
+    // Where the text does not tell it: the orders of `parallel` have these names.
+    if (/^parallel#/.test(name)) throw new Refusal(`choose("${name}") has the name of an order`);
+    if (!(Number.isInteger(count) && count >= 1 && count <= OPTIONS_MAX)) {
+      throw new Refusal(`choose("${name}") has ${count} options, expected 1 to ${OPTIONS_MAX}`);
+    }
     return this.port.choose(name, count);
   }
 
@@ -195,11 +210,15 @@ export class ModelHost {
     if (!isPolicy(policy))
       throw new Refusal(`interleavings ${JSON.stringify(policy)} is no policy`);
     const count = interleavingCount(branches, policy);
-    return interleavingOrder(branches, policy, this.choose(name, count));
+    if (count > OPTIONS_MAX)
+      throw new Refusal(`${name} has ${count} orders, more than ${OPTIONS_MAX}`);
+    return interleavingOrder(branches, policy, this.port.choose(name, count));
   }
 
   private connect(host: string, number: number): number {
     const { sockets } = this.port;
+    checkText(host, 'the host of connect()');
+    checkPort(number, 'connect()');
     const [address] = sockets.resolve(host);
     if (address === undefined) throw new Refusal(`no node is called "${host}"`);
     const socket = this.check(sockets.open('tcp'), 'open a socket');
@@ -218,6 +237,7 @@ export class ModelHost {
 
   private listen(number: number, ordered: boolean): number {
     const { sockets } = this.port;
+    checkPort(number, 'listen()');
     if (ordered) this.touch(`port ${number}`, TOUCH.write);
     const socket = this.check(sockets.open('tcp'), 'open a socket');
     this.check(sockets.bind(socket, 0, number), `listen on port ${number}`);
@@ -245,6 +265,7 @@ export class ModelHost {
 
   private readFile(path: string, ordered: boolean): string {
     const { files } = this.port;
+    checkText(path, 'the path of readFile()');
     if (ordered) this.touch(parts(path).join('/'), TOUCH.read);
     const inode = this.check(this.lookUp(parts(path)), `read ${path}`);
     const { size } = files.stat(inode);
@@ -256,6 +277,8 @@ export class ModelHost {
 
   private writeFile(path: string, data: string, ordered: boolean): null {
     const { files } = this.port;
+    checkText(path, 'the path of writeFile()');
+    if (data.length > FILE_BYTES_MAX) throw new Refusal(`${path} has ${data.length} bytes`);
     if (ordered) this.touch(parts(path).join('/'), TOUCH.write);
     const names = parts(path);
     const name = names.pop() ?? '';
@@ -283,6 +306,24 @@ export class ModelHost {
   private fail(result: number, what: string): never {
     throw new Refusal(`cannot ${what}: ${errnoName(-result)}`);
   }
+}
+
+/** How deep calls can nest is decided by the host's stack, so it can be no result of the run. */
+export function stackError(): SimError {
+  return new SimError({
+    code: 'guest/stack',
+    message: "calls of a body nest deeper than the host's stack, which decides nothing here",
+    remedy: 'end the recursion, or turn it into a loop',
+  });
+}
+
+function checkText(value: unknown, what: string): void {
+  if (typeof value !== 'string') throw new Refusal(`${what} is no text`);
+}
+
+function checkPort(value: unknown, what: string): void {
+  const isPort = typeof value === 'number' && Number.isInteger(value) && value >= 1;
+  if (!isPort || value > 65_535) throw new Refusal(`${what} takes a port from 1 to 65535`);
 }
 
 function parts(path: string): string[] {

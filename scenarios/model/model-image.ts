@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import ts from 'typescript';
 import { markBranchMemory } from '../spec/branch-memory.ts';
+import { guardCatches } from '../spec/guard-catches.ts';
 import type { SpecModel } from '../spec/spec-model.ts';
 import { MODEL_MAGIC, type ModelModule } from './model-format.ts';
 
@@ -20,7 +21,7 @@ export function modelImage({ file, files }: SpecModel): ModelImage {
   const modules = names.map((name): ModelModule => {
     const { outputText, sourceMapText = '' } = ts.transpileModule(files.get(name) ?? '', {
       fileName: name,
-      transformers: { before: [markBranchMemory()] },
+      transformers: { before: [markBranchMemory(), guardCatches(ts)] },
       compilerOptions: {
         target: ts.ScriptTarget.ES2022,
         module: ts.ModuleKind.CommonJS,

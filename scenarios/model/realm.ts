@@ -1,9 +1,10 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createContext, Script, type Context } from 'node:vm';
 import { SimError } from '../../sim/index.ts';
 import { packageRoot } from '../package-root.ts';
 import { FaultServer } from './fault-server.ts';
+import { CAUGHT } from './model-format.ts';
 import { STEP_WALL_MS_MAX, type Watch } from './watch.ts';
 
 /** A guest inside the realm: only the realm looks into it. */
@@ -12,13 +13,18 @@ export type RealmGuest = object;
 /** Answers one operation of a body: JSON in, JSON out. Never throws. */
 export type RealmHost = (operation: string, args: string) => string;
 
-/** What the realm's own code offers (see realm.js). */
+/** The compiled modules of a spec, an object of the realm. */
+export type RealmModules = object;
+
+/** What the realm's own code offers (see realm/main.js). */
 interface RealmCode {
-  declarations(host: RealmHost, main: string, modules: object): string;
+  modules(): Map<string, unknown>;
+  declarations(host: RealmHost, main: string, modules: RealmModules): string;
   open(host: RealmHost): RealmGuest;
   prepare(kind: 'start' | 'step', guest: RealmGuest, ...args: readonly unknown[]): void;
   state(guest: RealmGuest): string;
   enter(guest: RealmGuest | null): void;
+  describe(error: unknown): string;
 }
 
 /** What a guest waits for. */
@@ -78,26 +84,24 @@ export class Realm {
       // Promises of the realm go on within the turn that resolved them, never later.
       microtaskMode: 'afterEvaluate',
     });
-    const part = `'use strict'; globalThis.__athanor_FaultServer = ${FaultServer.toString()};`;
-    new Script(part, { filename: 'fault-server.js' }).runInContext(this.context);
-    const path = join(packageRoot(), 'scenarios', 'model', 'realm.js');
-    const script = new Script(readFileSync(path, 'utf8'), { filename: 'realm.js' });
+    const script = new Script(realmText(), { filename: 'realm.js' });
     this.code = script.runInContext(this.context) as RealmCode;
   }
 
-  /** Compiles modules: an object of functions by file name, in their order. */
-  compile(modules: readonly { readonly name: string; readonly code: string }[]): object {
-    return Object.fromEntries(
-      modules.map(({ name, code }) => {
-        const text = `(function (require, exports, globalThis) {${code}\n})`;
-        const script = new Script(text, { filename: `spec:${name}` });
-        return [name, script.runInContext(this.context) as unknown];
-      }),
-    );
+  /** Compiles modules: functions by file name, in their order. */
+  compile(modules: readonly { readonly name: string; readonly code: string }[]): RealmModules {
+    const compiled = this.code.modules();
+    for (const { name, code } of modules) {
+      // Strict, so that nothing leads to the realm's own global object.
+      const text = `(function (require, exports, globalThis, ${CAUGHT}) {'use strict';${code}\n})`;
+      const script = new Script(text, { filename: `spec:${name}` });
+      compiled.set(name, script.runInContext(this.context));
+    }
+    return compiled;
   }
 
   /** What a spec declares: JSON of `{ declared }` or `{ failed }`. */
-  declarations(host: RealmHost, main: string, modules: object): string {
+  declarations(host: RealmHost, main: string, modules: RealmModules): string {
     return this.code.declarations(host, main, modules);
   }
 
@@ -105,7 +109,7 @@ export class Realm {
     return this.code.open(host);
   }
 
-  start(guest: RealmGuest, main: string, modules: object, key: string): void {
+  start(guest: RealmGuest, main: string, modules: RealmModules, key: string): void {
     this.code.prepare('start', guest, main, modules, key);
     this.run(guest);
   }
@@ -117,6 +121,11 @@ export class Realm {
 
   state(guest: RealmGuest): RealmState {
     return JSON.parse(this.code.state(guest)) as RealmState;
+  }
+
+  /** What an error of the realm says, with its place in the spec's code. */
+  describe(error: unknown): string {
+    return this.code.describe(error);
   }
 
   private run(guest: RealmGuest): void {
@@ -133,4 +142,23 @@ export class Realm {
       this.code.enter(null);
     }
   }
+}
+
+/** A part of a realm's own code: an expression in `scenarios/model/realm/`. */
+export function realmPart(name: string): string {
+  const text = readFileSync(join(realmFolder(), `${name}.js`), 'utf8');
+  return `(${text.trimEnd().replace(/;$/, '')})`;
+}
+
+function realmFolder(): string {
+  return join(packageRoot(), 'scenarios', 'model', 'realm');
+}
+
+/** The realm's own code as one expression, so that all of it is made within the realm. */
+function realmText(): string {
+  const names = readdirSync(realmFolder()).filter((name) => name.endsWith('.js'));
+  const parts = names.map((name) => name.slice(0, -'.js'.length)).sort();
+  const list = parts.map((name) => `${name}: ${realmPart(name)}`).join(',\n');
+  return `(() => { 'use strict'; const parts = {${list}};
+return parts.main(parts, ${FaultServer.toString()}); })()`;
 }

@@ -1,6 +1,6 @@
 /**
  * `athanor/spec`: the words of specs, as types. What stands behind them is the realm that `sim test` runs
- * bodies in (see model/realm.js); a spec that is run by anything else is told so by its first word.
+ * bodies in (see model/realm/words.js); a spec that is run by anything else is told so by its first word.
  */
 import { SimError } from '../../sim/index.ts';
 

@@ -67,6 +67,22 @@ describe('FH-15: handlers run without host access', () => {
     ['the stack of the host', `return [].push.apply.caller`],
     ['a change of what all share', `Array.prototype.left = 1; return 1`],
     ['a variable of the world', `'use strict'; left = 1; return 1`],
+    ['a name that all share', `Math = { random: () => 1 }; return 1`],
+    ['a trace on an iterator', `Object.getPrototypeOf(new Map().entries()).left = 1; return 1`],
+    ['a trace on a refusal', `Refusal.left = 1; return 1`],
+    [
+      'a recursion that ends where the host says',
+      `let n = 0; const f = () => { n++; f(); }; try { f(); } catch { return n; }`,
+    ],
+    [
+      'the same in a finally',
+      `let n = 0; const f = () => { n++; f(); }; try { f(); } finally { return n; }`,
+    ],
+    [
+      'an error of the host, where calls nest too deep',
+      `const f = () => { world.notes.all(); f(); };
+      try { f(); } catch (e) { return e.constructor.constructor('return process')().pid; }`,
+    ],
   ])('%s is out of reach', (_title, body) => {
     expect(() => run(body)).toThrow(/an operation broke/);
   });
@@ -79,6 +95,15 @@ describe('FH-15: handlers run without host access', () => {
     expect([bench.call('act'), bench.call('act')]).toEqual([
       { kind: 'result', value: 1 },
       { kind: 'result', value: 1 },
+    ]);
+  });
+
+  test('what it leaves to promises never happens: no write after its call', () => {
+    const later = `void (async () => { await null; world.notes.insert({ text: 'late' }); })();
+      void Promise.reject(new Error('lost')).catch(() => world.notes.insert({ text: 'later' })); return world.revision;`;
+    expect([run(later), run(`/(secret)/.exec('secret'); return String(RegExp.$1)`)]).toEqual([
+      0,
+      'undefined',
     ]);
   });
 
