@@ -95,6 +95,13 @@ function printTable(name: string, figures: readonly Figure[], baseline: Baseline
 /** `npm run bench [-- NAME …] [-- --save]`: measures, prints, and with --save keeps the figures. */
 async function main(args: readonly string[]): Promise<void> {
   const names = args.filter((arg) => !arg.startsWith('--'));
+  const known = BENCHMARKS.map(({ name }) => name);
+  const unknown = args.find((arg) => arg !== '--save' && !known.includes(arg));
+  if (unknown !== undefined) {
+    console.error(`no benchmark is called ${unknown}; there are: ${known.join(', ')}`);
+    process.exitCode = 2;
+    return;
+  }
   const baseline = readBaseline();
   const measured: Record<string, Record<string, number>> = { ...baseline };
   console.log(`node ${process.version}, ${cpus().length} × ${cpus()[0]?.model ?? 'unknown'}`);

@@ -46,6 +46,12 @@ export interface MachineProcess {
 }
 
 /**
+ * What QEMU finds in its environment: nothing of the host. Its heap is on huge pages where the host
+ * has them, since each page of a new process costs a fault: a start takes half of the time.
+ */
+const ENVIRONMENT = { LC_ALL: 'C', TZ: 'UTC', GLIBC_TUNABLES: 'glibc.malloc.hugetlb=1' };
+
+/**
  * Starts QEMU in a process group of its own, with the channel on descriptor 3 and an environment
  * of our own. Throws `backend/missing` if the binary cannot be started.
  */

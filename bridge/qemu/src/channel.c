@@ -29,6 +29,7 @@ static struct {
     uint64_t stop_mask;
     uint64_t run_bytes;
     bool busy;
+    bool woken;         /* by the loop's own thread, since it waited last */
     guint hangup_watch;
 } channel = { .fd = -1, .wake_fd = -1 };
 
@@ -151,6 +152,10 @@ void sim_channel_serve(void)
     if (!sim_is_parked()) {
         return;
     }
+    if (channel.woken) {
+        channel.woken = false;
+        return;
+    }
     count = channel.busy ? 1 : 2;
     bql_unlock();
     poll(inputs, count, -1);
@@ -173,6 +178,11 @@ void sim_wake(void)
 {
     uint64_t one = 1;
 
+    if (sim_in_loop()) {
+        /* The thread that waits below is this one: no system call for each timer of a device. */
+        channel.woken = true;
+        return;
+    }
     if (channel.wake_fd >= 0 && write(channel.wake_fd, &one, sizeof(one)) < 0) {
         return;     /* the counter is full: the thread will wake up anyway */
     }

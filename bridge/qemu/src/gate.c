@@ -34,6 +34,11 @@ static void lock_behind_gate(QemuMutex *lock, const char *file, int line)
     }
 }
 
+bool sim_in_loop(void)
+{
+    return is_loop_thread;
+}
+
 void sim_gate_enter_loop(void)
 {
     is_loop_thread = true;

@@ -51,6 +51,8 @@ void sim_vcpu_init(void);
 void sim_gate_init(void);
 /* The calling thread is the one that runs the guest. */
 void sim_gate_enter_loop(void);
+/* Whether this is the thread of the loop. */
+bool sim_in_loop(void);
 /* Lets other threads have the lock, once the loop gives it away. */
 void sim_gate_open(void);
 void sim_gate_close(void);
