@@ -3,7 +3,7 @@ import { SimError } from '../sim/index.ts';
 import { openBundle, type Bundle } from './bundle.ts';
 import type { Context } from './context.ts';
 import { checkEngine } from './engine.ts';
-import { recordedBackend } from './machines/machine-backend.ts';
+import { recordedMachines } from './machines/machine-backend.ts';
 import { imagesFromStore } from './scenario-input.ts';
 
 /** Reads a bundle that is to be run on: the engine and what
@@ -11,7 +11,7 @@ import { imagesFromStore } from './scenario-input.ts';
 export function readBundle(text: string, context: Context): Bundle {
   const bundle = openBundle(readInput(context.path(text), text));
   for (const warning of checkEngine(bundle.manifest.engine)) context.output.warn(warning);
-  const machines = recordedBackend(bundle.manifest, context);
+  const machines = recordedMachines(bundle.manifest, context);
   if (!bundle.manifest.thin) return { ...bundle, machines };
   return { ...bundle, machines, images: imagesFromStore(bundle.scenario, context.store) };
 }

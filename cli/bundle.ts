@@ -26,7 +26,7 @@ import {
   type ScenarioDef,
   type SavepointProof,
 } from '../sim/index.ts';
-import type { MachineBackend } from '../bridge/index.ts';
+import type { MachineChoice } from './machines/machine-backend.ts';
 import type { SourceFile } from '../scenarios/index.ts';
 import { packZip, sha256Hex, unpackZip } from './zip.ts';
 
@@ -107,7 +107,7 @@ export function packBundle(parts: BundleParts): Uint8Array {
 /** A bundle that was read and found sound. */
 export interface Bundle {
   /** What its machines ran on, found again here; only where the bundle is to be run on. */
-  readonly machines?: MachineBackend | undefined;
+  readonly machines?: MachineChoice | undefined;
   /** SHA-256 of the file. */
   readonly digest: string;
   readonly manifest: Manifest;

@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads';
-import type { MachineBackend } from '../bridge/index.ts';
+import { sharedMachines, type MachineChoice } from './machines/machine-backend.ts';
 import { encodeScenario, SimError, type ErrorCode, type ScenarioDef } from '../sim/index.ts';
 import type { Code } from '../wasm/index.ts';
 import type { SeedResult } from './campaign-run.ts';
@@ -15,7 +15,7 @@ export interface WorkerStart {
   readonly scenario: Uint8Array;
   readonly images: ReadonlyMap<string, Uint8Array>;
   readonly shared: readonly Code[];
-  readonly machines: MachineBackend | undefined;
+  readonly machines: MachineChoice | undefined;
 }
 
 /** Seeds to run: from the first, so many. */
@@ -45,11 +45,16 @@ export class CampaignPool {
     readonly scenario: ScenarioDef;
     readonly images: ReadonlyMap<string, Uint8Array>;
     readonly shared: readonly Code[];
-    readonly machines?: MachineBackend | undefined;
+    readonly machines?: MachineChoice | undefined;
     readonly jobs: number;
   }) {
     const { images, shared, machines, jobs } = options;
-    this.start = { scenario: encodeScenario(options.scenario), images, shared, machines };
+    this.start = {
+      scenario: encodeScenario(options.scenario),
+      images,
+      shared,
+      machines: sharedMachines(machines, jobs),
+    };
     this.jobs = jobs;
   }
 

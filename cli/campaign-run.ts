@@ -1,4 +1,4 @@
-import type { MachineBackend } from '../bridge/index.ts';
+import type { MachineChoice } from './machines/machine-backend.ts';
 import {
   isVacuous,
   type PropertyOutcome,
@@ -25,7 +25,7 @@ export function runSeed(
   seed: number,
   images: ReadonlyMap<string, Uint8Array>,
   engine: WasmEngine,
-  machines?: MachineBackend,
+  machines?: MachineChoice,
 ): SeedResult {
   const { outcome } = runToEnd({ scenario: { ...scenario, seed }, images, engine, machines });
   const { verdict, reason, signature, endNs, quanta, decisionCount, eventCount, properties } =

@@ -43,6 +43,11 @@ export const GLOBAL_OPTIONS = {
     choices: BACKENDS,
     help: 'the engine that runs guests (else ATHANOR_BACKEND, else the packaged one)',
   },
+  machineJobs: {
+    kind: 'integer',
+    value: 'n',
+    help: 'let so many machines of a world run at once (one for each core)',
+  },
   store: { kind: 'path', value: 'dir', help: 'the store of artefacts' },
   format: {
     kind: 'choice',

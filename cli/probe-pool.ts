@@ -2,6 +2,7 @@ import { Worker } from 'node:worker_threads';
 import { assert, SimError, type ErrorCode } from '../sim/index.ts';
 import type { Code, WasmEngine } from '../wasm/index.ts';
 import { JOBS_MAX, plainError } from './campaign-pool.ts';
+import { sharedMachines } from './machines/machine-backend.ts';
 import { ProbeMachines } from './machines/probe-machines.ts';
 import { runProbe, type Probe, type ProbeResult, type ProbeStart } from './probe.ts';
 
@@ -87,7 +88,9 @@ export class ProbePool {
       this.engine.load(guest.image, image, memoryPagesMax);
     }
     const id = this.nextStart++;
-    this.starts.set(id, { start, shared: this.jobs === 1 ? [] : this.engine.shareable() });
+    const machines = sharedMachines(start.machines, this.jobs);
+    const own = machines === undefined ? start : { ...start, machines };
+    this.starts.set(id, { start: own, shared: this.jobs === 1 ? [] : this.engine.shareable() });
     return id;
   }
 

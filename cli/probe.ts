@@ -18,7 +18,7 @@ import {
   type RunOutcome,
   type ScenarioDef,
 } from '../sim/index.ts';
-import type { MachineBackend } from '../bridge/index.ts';
+import type { MachineChoice } from './machines/machine-backend.ts';
 import type { WasmEngine } from '../wasm/index.ts';
 import type { MachineHost } from './machines/machine-host.ts';
 import { runToEnd, type ConsolePiece, type RunRecord } from './record.ts';
@@ -28,8 +28,8 @@ export interface ProbeStart {
   /** Its seed is that of the run that is probed. */
   readonly scenario: ScenarioDef;
   readonly images: ReadonlyMap<string, Uint8Array>;
-  /** What runs machines; the backend that is set up here where it is absent. */
-  readonly machines?: MachineBackend | undefined;
+  /** How machines are run. */
+  readonly machines?: MachineChoice | undefined;
   /** Null for the start of the scenario. */
   readonly checkpoint: FatCheckpoint | null;
 }

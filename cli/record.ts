@@ -13,10 +13,9 @@ import {
   type RunOutcome,
   type ScenarioDef,
 } from '../sim/index.ts';
-import type { MachineBackend } from '../bridge/index.ts';
 import type { ModelEngine } from '../scenarios/index.ts';
 import type { WasmEngine } from '../wasm/index.ts';
-import { identityOf } from './machines/machine-backend.ts';
+import { identityOf, type MachineChoice } from './machines/machine-backend.ts';
 import type { MachineHost } from './machines/machine-host.ts';
 import { Simulation, type SimulationResult, type StopAt } from './simulation.ts';
 import type { Trace } from './trace.ts';
@@ -36,8 +35,8 @@ export interface RunRequest {
   readonly engine: WasmEngine;
   /** Shared by many runs of guests in TypeScript. */
   readonly models?: ModelEngine;
-  /** What runs machines; the backend that is set up here where it is absent. */
-  readonly machines?: MachineBackend | undefined;
+  /** How machines are run. */
+  readonly machines?: MachineChoice | undefined;
   /** Holds the machines of many runs. */
   readonly machineHost?: MachineHost | undefined;
   readonly trace?: Trace | null;

@@ -1,4 +1,4 @@
-import type { MachineBackend } from '../bridge/index.ts';
+import type { MachineChoice } from './machines/machine-backend.ts';
 import { writeAtomically } from './atomic-write.ts';
 import type { SourceFile } from '../scenarios/index.ts';
 import { scenarioIds, SimError, type ScenarioDef } from '../sim/index.ts';
@@ -33,7 +33,7 @@ export class SearchFindings {
     readonly scenario: ScenarioDef;
     readonly strategy: string;
     readonly images: ReadonlyMap<string, Uint8Array>;
-    readonly machines: MachineBackend | undefined;
+    readonly machines: MachineChoice | undefined;
     readonly sources: readonly SourceFile[];
     readonly engine: WasmEngine;
     /** Where the ledger goes, if it is wanted. */

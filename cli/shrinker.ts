@@ -1,4 +1,4 @@
-import type { MachineBackend } from '../bridge/index.ts';
+import type { MachineChoice } from './machines/machine-backend.ts';
 import {
   cutBytes,
   ddmin,
@@ -70,8 +70,8 @@ export interface ShrinkerOptions {
   readonly pool: ProbePool;
   readonly engine: WasmEngine;
   readonly images: ReadonlyMap<string, Uint8Array>;
-  /** What runs machines; the backend that is set up here where it is absent. */
-  readonly machines?: MachineBackend | undefined;
+  /** How machines are run. */
+  readonly machines?: MachineChoice | undefined;
   readonly budget: ShrinkBudget;
   readonly wanted: FailureSignature;
   readonly nowMs: () => number;

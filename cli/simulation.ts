@@ -1,3 +1,4 @@
+import type { MachineBackend } from '../bridge/index.ts';
 import {
   assert,
   describeDivergence,
@@ -7,12 +8,12 @@ import {
   NS_PER_S,
   OverrideSource,
   Replay,
+  runSlices,
   SimError,
   World,
   type ActionDef,
   type DecisionSource,
   type EndReason,
-  type Effect,
   type GuestImage,
   type MachineGuestDef,
   type IdleEvent,
@@ -22,19 +23,20 @@ import {
   type PropertyResult,
   type Recording,
   type ScenarioDef,
+  type SliceDriver,
   type WorldState,
 } from '../sim/index.ts';
-import type { MachineBackend } from '../bridge/index.ts';
 import { isModelImage, ModelEngine } from '../scenarios/index.ts';
 import type { WasmEngine } from '../wasm/index.ts';
 import { ByteList } from './byte-list.ts';
 import { makeOwnGuest, type RunGuest } from './guest-kinds.ts';
+import type { MachineChoice } from './machines/machine-backend.ts';
 import { MachineGuest } from './machines/machine-guest.ts';
 import { MachineHost } from './machines/machine-host.ts';
 
 export interface SimulationOptions {
-  /** What runs machines; the backend that is set up here where it is absent. */
-  readonly machines?: MachineBackend | undefined;
+  /** How machines are run. */
+  readonly machines?: MachineChoice | undefined;
   /** Holds the machines of many simulations, of which each goes on from a checkpoint; not ended. */
   readonly machineHost?: MachineHost | undefined;
   /** The node whose machine gdb is to hold. */
@@ -139,6 +141,7 @@ export class Simulation {
   private readonly guests: (RunGuest | null)[];
   /** Made when the first machine starts. */
   private machines: MachineHost | null = null;
+  private readonly driver: SliceDriver = this.makeDriver();
   private readonly consoles: readonly ByteList[];
   private readonly schedule = new ByteList();
   private readonly events = new ByteList();
@@ -394,14 +397,27 @@ export class Simulation {
       case 'stop':
         this.drop(step.node);
         return true;
-      case 'resume': {
-        const guest = this.guests[step.node];
-        assert(guest !== null && guest !== undefined, 'a guest that is resumed has been started');
-        const effect: Effect = guest.resume(step.outcome);
-        this.world.apply(effect);
+      case 'resume':
+        runSlices(step.slices, this.driver);
         return true;
-      }
     }
+  }
+
+  private makeDriver(): SliceDriver {
+    const atOnce = (): number => this.machines?.atOnce ?? 1;
+    return {
+      get atOnce() {
+        return atOnce();
+      },
+      guestOf: (node) => {
+        const guest = this.guests[node];
+        assert(guest !== null && guest !== undefined, 'a guest that is resumed has been started');
+        return guest;
+      },
+      apply: (effect) => {
+        this.world.apply(effect);
+      },
+    };
   }
 
   private make(node: number, from: GuestImage | null = null): RunGuest {

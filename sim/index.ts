@@ -86,6 +86,7 @@ export * from './explore/frontier.ts';
 export * from './explore/ddmin.ts';
 export * from './explore/alignment.ts';
 export * from './world/step.ts';
+export * from './world/run-slices.ts';
 export type { IdleEvent, PlanFiring } from './world/plan-report.ts';
 export { familyOf } from './world/plan-actions.ts';
 export * from './world/timeline.ts';

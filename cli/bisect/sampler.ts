@@ -1,4 +1,4 @@
-import type { MachineBackend } from '../../bridge/index.ts';
+import type { MachineChoice } from '../machines/machine-backend.ts';
 import {
   draw53,
   sameFailure,
@@ -20,8 +20,8 @@ export interface SamplerOptions {
   readonly line: DecisionLine;
   readonly scenario: ScenarioDef;
   readonly images: ReadonlyMap<string, Uint8Array>;
-  /** What runs machines; the backend that is set up here where it is absent. */
-  readonly machines?: MachineBackend | undefined;
+  /** How machines are run. */
+  readonly machines?: MachineChoice | undefined;
   readonly wanted: FailureSignature;
   readonly pool: ProbePool;
   /** At most this many continuations. */

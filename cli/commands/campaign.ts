@@ -1,5 +1,5 @@
 import { rmSync } from 'node:fs';
-import type { MachineBackend } from '../../bridge/index.ts';
+import type { MachineChoice } from '../machines/machine-backend.ts';
 import type { SourceFile } from '../../scenarios/index.ts';
 import { SimError, type ScenarioDef } from '../../sim/index.ts';
 import type { WasmEngine } from '../../wasm/index.ts';
@@ -21,7 +21,7 @@ export interface Campaign {
   /** Its seed is the first one. */
   readonly scenario: ScenarioDef;
   readonly images: ReadonlyMap<string, Uint8Array>;
-  readonly machines: MachineBackend | undefined;
+  readonly machines: MachineChoice | undefined;
   readonly sources: readonly SourceFile[];
   readonly seed: ChosenSeed;
   readonly options: OptionsOf<'run'>;

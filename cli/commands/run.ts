@@ -2,7 +2,7 @@ import { scenarioIds, SimError } from '../../sim/index.ts';
 import { bundleOfRun, writeBundle } from '../bundle-write.ts';
 import type { Context } from '../context.ts';
 import { makeEngine } from '../engine.ts';
-import { askedBackend } from '../machines/machine-backend.ts';
+import { askedMachines } from '../machines/machine-backend.ts';
 import type { OptionsOf } from '../options.ts';
 import { runInteractively } from '../interactive/run.ts';
 import { exitCodeOfRun, runToEnd } from '../record.ts';
@@ -29,7 +29,7 @@ export async function run(
     reportIds(scenario, context);
     return 0;
   }
-  const machines = askedBackend(scenario, context);
+  const machines = askedMachines(scenario, context);
   context.store.putScenario(def, found.images);
   if (options.runs !== undefined) {
     return runCampaign({ scenario, ...source, machines, seed: chosen, options, context });

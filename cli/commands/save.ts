@@ -18,7 +18,7 @@ import { packBundle } from '../bundle.ts';
 import type { Context } from '../context.ts';
 import { environmentJson, planJson } from '../documents.ts';
 import { engineIdentity, makeEngine } from '../engine.ts';
-import { askedBackend } from '../machines/machine-backend.ts';
+import { askedMachines } from '../machines/machine-backend.ts';
 import type { OptionsOf } from '../options.ts';
 import { machinesOf, restoreCheckpoint } from '../record.ts';
 import { findScenario } from '../scenario-input.ts';
@@ -70,7 +70,7 @@ export function writeSavepoint(request: SavepointRequest): void {
   const { output } = context;
   const selector = parseSelector(request.at);
   const engine = makeEngine(context.artifactDir);
-  const machines = askedBackend(scenario, context);
+  const machines = askedMachines(scenario, context);
   const base = { scenario, seed: scenario.seed ?? 0, images: found.images, engine, machines };
   const { frontierNs, ...reached } = reach(base, selector, context);
   const { checkpoint, outcome } = reached;

@@ -1,8 +1,7 @@
-import type { MachineBackend } from '../../bridge/index.ts';
 import { isSchedule, NS_PER_S, SimError, withSwarm, type ScenarioDef } from '../../sim/index.ts';
 import type { Context } from '../context.ts';
 import { makeEngine } from '../engine.ts';
-import { askedBackend } from '../machines/machine-backend.ts';
+import { askedMachines, type MachineChoice } from '../machines/machine-backend.ts';
 import { SearchFindings } from '../search-findings.ts';
 import type { OptionsOf } from '../options.ts';
 import { ProbePool } from '../probe-pool.ts';
@@ -46,7 +45,7 @@ export async function run(
   const engine = makeEngine(context.artifactDir);
   const pool = new ProbePool({ jobs, engine });
   const { images, sources } = found;
-  const machines = askedBackend(scenario, context);
+  const machines = askedMachines(scenario, context);
   announce(scenario, { strategy, statesMax, depth, jobs }, context);
   const steps = verifyFirst({ scenario, images, machines, checkpoint: null }, strategy, engine);
   const branchOn = options.branchOn.length === 0 ? BRANCH_ON_DEFAULT : options.branchOn;
@@ -150,7 +149,7 @@ interface Walk {
   readonly states: StateSource;
   readonly pool: ProbePool;
   readonly images: ReadonlyMap<string, Uint8Array>;
-  readonly machines: MachineBackend | undefined;
+  readonly machines: MachineChoice | undefined;
   readonly findings: SearchFindings;
   readonly statesMax: number;
   readonly context: Context;

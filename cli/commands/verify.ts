@@ -8,6 +8,7 @@ import { openBundle, type Bundle } from '../bundle.ts';
 import { cacheFolder } from '../cache-folder.ts';
 import type { Context } from '../context.ts';
 import { reportDifference } from '../difference.ts';
+import { hasMachines } from '../machines/machine-backend.ts';
 import { hostileHosts, otherRuntime, type HostileHost } from '../hostile-hosts.ts';
 import type { OptionsOf } from '../options.ts';
 import { Progress } from '../progress.ts';
@@ -47,7 +48,8 @@ export async function run(
   const folder = join(context.artifactDir, 'verify', `${id.slice(0, 12)}-${process.pid}`);
   mkdirSync(folder, { recursive: true });
   new Store(join(folder, 'store')).putScenario(scenario, found.images);
-  const bundles = await reduceAll({ hosts, folder, id, context });
+  const isWithMachines = hasMachines(scenario);
+  const bundles = await reduceAll({ hosts, folder, id, isWithMachines, context });
   const differs = compareAll(bundles, hosts, context);
   if (differs === null) {
     rmSync(folder, { recursive: true, force: true });
@@ -79,6 +81,7 @@ interface Reduction {
   readonly folder: string;
   /** The scenario's id in the store within `folder`. */
   readonly id: string;
+  readonly isWithMachines: boolean;
   readonly context: Context;
 }
 
@@ -113,6 +116,7 @@ async function reduce(host: HostileHost, index: number, reduction: Reduction): P
     ...['--artifact-dir', join(folder, `artifacts-${index}`)],
     ...['--out', join(folder, bundleFile(index))],
     ...['--format', 'json', '--quiet', '--backend', context.backend],
+    ...machineJobs(index, reduction),
   ];
   const load = Array.from({ length: host.loadCount }, () => {
     return spawn(process.execPath, ['-e', 'for (;;);'], { stdio: 'ignore' });
@@ -123,6 +127,12 @@ async function reduce(host: HostileHost, index: number, reduction: Reduction): P
     for (const busy of load) busy.kill('SIGKILL');
     rmSync(join(folder, `artifacts-${index}`), { recursive: true, force: true });
   }
+}
+
+/** Where nobody says how many machines run at once, every second process runs them one by one. */
+function machineJobs(index: number, { isWithMachines, context }: Reduction): readonly string[] {
+  const jobs = context.globals.machineJobs ?? (index % 2 === 1 && isWithMachines ? 1 : undefined);
+  return jobs === undefined ? [] : ['--machine-jobs', String(jobs)];
 }
 
 /** Waits for a child; only outcomes of the run itself are taken: pass, fail, budget, our error. */

@@ -4,7 +4,7 @@ import { bundleOfRun, writeBundle } from '../bundle-write.ts';
 import { writeSavepoint } from '../commands/save.ts';
 import type { Context } from '../context.ts';
 import { makeEngine } from '../engine.ts';
-import { askedBackend } from '../machines/machine-backend.ts';
+import { askedMachines } from '../machines/machine-backend.ts';
 import { exitCodeOfRun, recordOf, type RunRecord, type RunRequest } from '../record.ts';
 import { reportEnd, reportOutcome, reportRows } from '../run-output.ts';
 import { Simulation } from '../simulation.ts';
@@ -39,7 +39,7 @@ export async function runInteractively(request: InteractiveRun): Promise<number>
     seed: scenario.seed ?? 0,
     images: found.images,
     engine: makeEngine(context.artifactDir),
-    machines: askedBackend(scenario, context),
+    machines: askedMachines(scenario, context),
     ...frames,
     onConsole: (node, descriptor, bytes, atNs) => {
       collector.piece({ node, descriptor, bytes, atNs });

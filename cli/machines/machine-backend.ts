@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import {
   findBackend,
   STOCK_REFUSES,
@@ -13,6 +14,19 @@ import {
 import { machinesFolder } from '../cache-folder.ts';
 import type { Context } from '../context.ts';
 
+/** How machines are run. Plain data: it crosses threads. */
+export interface MachineChoice {
+  /** What runs them; the backend that is set up here where it is absent. */
+  readonly backend?: MachineBackend | undefined;
+  /**
+   * How many machines of a world may run at once: one for each core where it is absent. It changes
+   * nothing but the pace.
+   */
+  readonly atOnce?: number | undefined;
+}
+
+/** More machines than any world has cores for. */
+const AT_ONCE_MAX = 256;
 const ADAPTER_KINDS: readonly AdapterKind[] = ['patched', 'plugin'];
 
 /** What a bundle says of the backend that ran its machines. */
@@ -29,26 +43,51 @@ export function hasMachines({ world, plan }: ScenarioDef): boolean {
 }
 
 /**
- * The backend that was asked for, for the machines of a fresh run; undefined where there are none,
- * or where any will do. Errors: those of `findBackend`, and `backend/stock`.
+ * How the machines of a fresh run are to be run; undefined where there are none. Errors: those of
+ * `findBackend`, `backend/stock`, and `usage/jobs`.
  */
-export function askedBackend(scenario: ScenarioDef, context: Context): MachineBackend | undefined {
+export function askedMachines(scenario: ScenarioDef, context: Context): MachineChoice | undefined {
   const { backend, host } = context;
+  const atOnce = machinesAtOnce(context);
   if (!hasMachines(scenario)) return undefined;
   if (backend === 'stock') throw refuseStock();
   const kind = ADAPTER_KINDS.find((each) => each === backend);
-  return kind === undefined ? undefined : findBackend(machinesFolder(host), kind);
+  if (kind === undefined) return { atOnce };
+  return { backend: findBackend(machinesFolder(host), kind), atOnce };
+}
+
+/** The same for each of so many worlds that run at a time: they share the cores. */
+export function sharedMachines(
+  choice: MachineChoice | undefined,
+  worlds: number,
+): MachineChoice | undefined {
+  if (choice === undefined || worlds === 1) return choice;
+  const share = Math.max(1, Math.floor(availableParallelism() / worlds));
+  return { ...choice, atOnce: choice.atOnce ?? share };
+}
+
+function machinesAtOnce({ globals }: Context): number | undefined {
+  const { machineJobs } = globals;
+  if (machineJobs === undefined || (machineJobs >= 1 && machineJobs <= AT_ONCE_MAX)) {
+    return machineJobs;
+  }
+  throw new SimError({
+    code: 'usage/jobs',
+    message: `--machine-jobs is ${machineJobs}, expected 1 to ${AT_ONCE_MAX}`,
+  });
 }
 
 /**
- * The backend that a bundle's machines ran on, found again on this computer; undefined for a bundle
- * without machines. Machines are repeated by the very same build and by no other (CR-49, CR-111).
- * Errors: those of `findBackend`; `backend/identity` if none that is set up is the one.
+ * How a bundle's machines are to be run: on the backend that they ran on, found again on this
+ * computer; undefined for a bundle without machines. Machines are repeated by the very same build
+ * and by no other (CR-49, CR-111). Errors: those of `findBackend`; `backend/identity` if none that
+ * is set up is the one; `usage/jobs`.
  */
-export function recordedBackend(
+export function recordedMachines(
   { machines }: Manifest,
   context: Context,
-): MachineBackend | undefined {
+): MachineChoice | undefined {
+  const atOnce = machinesAtOnce(context);
   if (machines === undefined) return undefined;
   const { backend, host } = context;
   const wanted = machines.backend;
@@ -57,7 +96,7 @@ export function recordedBackend(
     throw otherBuild(machines, `the backend ${backend} was asked for`, 'leave --backend out');
   }
   const found = findBackend(machinesFolder(host), wanted);
-  if (found.identity === machines.identity) return found;
+  if (found.identity === machines.identity) return { backend: found, atOnce };
   const here = `here it is QEMU ${found.version}, identity ${found.identity.slice(0, 16)}`;
   throw otherBuild(machines, here, remedyFor(machines));
 }

@@ -28,7 +28,7 @@ import {
   type Outcome,
 } from '../../sim/index.ts';
 import { joinConsole } from './join-console.ts';
-import type { MachineHost } from './machine-host.ts';
+import type { MachineHost, Ticket } from './machine-host.ts';
 import type { MachineId, MachineStart } from './messages.ts';
 import { PanicWatch, readPanicState } from './panic-watch.ts';
 import { TEXT_LINE_BYTES_MAX, TextLines } from './text-lines.ts';
@@ -87,6 +87,8 @@ export class MachineGuest implements Guest {
   private readonly options: MachineGuestOptions;
   private readonly devices: MachineDevices;
   private machine: MachineId | null = null;
+  /** Of the run that is under way. */
+  private ticket: Ticket<'run'> | null = null;
   private seed = 0;
   private bootNs = 0;
   /** The world's time less the machine's. */
@@ -113,16 +115,22 @@ export class MachineGuest implements Guest {
     return this.instructionCount;
   }
 
-  resume(outcome: Outcome): Effect {
-    if (outcome.reason === 'start') this.boot(outcome.atNs);
+  setOff(outcome: Outcome): void {
     // A machine that was paused has not seen the time pass.
     this.offsetNs += outcome.atNs - this.stoppedNs;
     this.stoppedNs = outcome.atNs;
+    this.go();
+  }
+
+  resume(outcome: Outcome): Effect {
+    if (outcome.reason === 'start') this.boot(outcome.atNs);
+    if (this.ticket === null) this.setOff(outcome);
     const { port } = this.options;
     for (;;) {
-      const end = this.runOnce();
+      const end = this.await();
       if (end !== null) return end;
       if (port.nowNs >= port.horizonNs) return { kind: 'preempted', atNs: port.nowNs };
+      this.go();
     }
   }
 
@@ -185,8 +193,12 @@ export class MachineGuest implements Guest {
   }
 
   dispose(): void {
+    const { host } = this.options;
+    // What it would still have told of a run that nobody waits for any more.
+    if (this.ticket !== null) host.forget(this.ticket);
+    this.ticket = null;
     if (this.machine === null) return;
-    this.options.host.ask({ kind: 'close', machine: this.machine });
+    host.ask({ kind: 'close', machine: this.machine });
     this.machine = null;
   }
 
@@ -228,16 +240,25 @@ export class MachineGuest implements Guest {
     this.machine = machine;
   }
 
-  /** Runs up to the horizon or the next effect; gives the end of the machine's life, or null. */
-  private runOnce(): Effect | null {
+  /** Lets the machine run up to the horizon or the next effect. */
+  private go(): void {
     const { host, port } = this.options;
-    const stop = host.ask({
+    this.ticket = host.begin({
       kind: 'run',
       machine: this.running(),
       untilNs: port.horizonNs - this.offsetNs,
       stopOn: STOPS,
       inputs: this.takeInputs(),
     });
+  }
+
+  /** Waits until it has stopped, and does what it did; gives the end of its life, or null. */
+  private await(): Effect | null {
+    const { host, port } = this.options;
+    assert(this.ticket !== null, 'the machine has set off');
+    const ticket = this.ticket;
+    this.ticket = null;
+    const stop = host.take(ticket);
     this.instructionCount = stop.instructions;
     const horizonNs = port.horizonNs;
     let end: Effect | null = null;

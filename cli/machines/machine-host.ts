@@ -1,5 +1,5 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
   receiveMessageOnPort,
@@ -10,6 +10,7 @@ import {
 import { findBackend, type MachineBackend } from '../../bridge/index.ts';
 import { SimError, type ErrorCode, type GuestImage } from '../../sim/index.ts';
 import { machinesFolder } from '../cache-folder.ts';
+import type { MachineChoice } from './machine-backend.ts';
 import type {
   MachineId,
   MachineReplies,
@@ -28,6 +29,12 @@ const SLICE_MS = 1_000;
  */
 export type MachinePurpose = 'run' | 'branches' | 'debugging';
 
+/** What `take` gives the answer for: to a request of this kind. */
+export interface Ticket<Kind extends MachineRequest['kind']> {
+  readonly kind: Kind;
+  readonly number: number;
+}
+
 /** At most so many machines stand parked, to be forked: each holds its guest's memory. */
 const PARKED_MAX = 8;
 
@@ -40,10 +47,13 @@ export class MachineHost {
   /** What runs the machines. */
   readonly backend: MachineBackend;
   readonly purpose: MachinePurpose;
+  /** How many machines may run at once. */
+  readonly atOnce: number;
   private readonly worker: Worker;
   private readonly port: MessagePort;
   private readonly counter = new Int32Array(new SharedArrayBuffer(4));
   private readonly replies = new Map<number, MachineReply>();
+  private readonly forgotten = new Set<number>();
   private readonly folder = mkdtempSync(join(tmpdir(), 'athanor-machines-'));
   private readonly parts = new Map<string, string>();
   /** Of each checkpoint that is gone back to: a machine that stands there; the oldest first. */
@@ -53,10 +63,12 @@ export class MachineHost {
   private nextFolder = 1;
   private failure: Error | null = null;
 
-  /** Without `backend`, with the one that is set up here: errors of `findBackend`. */
-  constructor(backend?: MachineBackend, options: { readonly purpose?: MachinePurpose } = {}) {
+  /** Without a backend, with the one that is set up here: errors of `findBackend`. */
+  constructor(choice: MachineChoice = {}, options: { readonly purpose?: MachinePurpose } = {}) {
     this.purpose = options.purpose ?? 'run';
-    this.backend = backend ?? findBackend(machinesFolder({ env: process.env, cwd: process.cwd() }));
+    this.atOnce = choice.atOnce ?? availableParallelism();
+    this.backend =
+      choice.backend ?? findBackend(machinesFolder({ env: process.env, cwd: process.cwd() }));
     const { port1, port2 } = new MessageChannel();
     this.port = port1;
     const workerData: MachineThreadData = {
@@ -107,30 +119,37 @@ export class MachineHost {
   ask<K extends MachineRequest['kind']>(
     request: Extract<MachineRequest, { kind: K }>,
   ): MachineReplies[K] {
-    return this.take(this.begin(request)) as MachineReplies[K];
+    return this.take(this.begin(request));
   }
 
-  /** Asks without waiting; `take` gives the answer. */
-  begin(request: MachineRequest): number {
-    const ticket = this.nextTicket++;
-    this.port.postMessage({ ticket, request });
-    return ticket;
+  /** Asks without waiting; `take` gives the answer, or `forget` sees to it that nobody has to. */
+  begin<K extends MachineRequest['kind']>(
+    request: Extract<MachineRequest, { kind: K }>,
+  ): Ticket<K> {
+    const number = this.nextTicket++;
+    this.port.postMessage({ ticket: number, request });
+    return { kind: request.kind, number };
   }
 
-  /** Waits for the answer to what `begin` asked. */
-  take(ticket: number): MachineReplies[MachineRequest['kind']] {
+  /** Waits for the answer to what `begin` asked. Throws what the machine failed with. */
+  take<K extends MachineRequest['kind']>({ number }: Ticket<K>): MachineReplies[K] {
     for (let waitedMs = 0; ;) {
       const seen = Atomics.load(this.counter, 0);
       this.receive();
-      const reply = this.replies.get(ticket);
+      const reply = this.replies.get(number);
       if (reply !== undefined) {
-        this.replies.delete(ticket);
+        this.replies.delete(number);
         if ('error' in reply) throw errorOf(reply);
-        return reply.reply;
+        return reply.reply as MachineReplies[K];
       }
       if (this.failure !== null || (waitedMs >= WAIT_MS && !this.isPatient)) throw this.silent();
       if (Atomics.wait(this.counter, 0, seen, SLICE_MS) === 'timed-out') waitedMs += SLICE_MS;
     }
+  }
+
+  /** Nobody waits for the answer any more. */
+  forget({ number }: Ticket<MachineRequest['kind']>): void {
+    if (!this.replies.delete(number)) this.forgotten.add(number);
   }
 
   /**
@@ -176,7 +195,8 @@ export class MachineHost {
     for (;;) {
       const received = receiveMessageOnPort(this.port) as { message: MachineReply } | undefined;
       if (received === undefined) return;
-      this.replies.set(received.message.ticket, received.message);
+      const { message } = received;
+      if (!this.forgotten.delete(message.ticket)) this.replies.set(message.ticket, message);
     }
   }
 

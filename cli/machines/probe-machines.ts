@@ -13,7 +13,8 @@ export class ProbeMachines {
   hostFor({ scenario, machines }: ProbeStart): MachineHost | undefined {
     if (!hasMachines(scenario)) return undefined;
     this.host ??= new MachineHost(machines, { purpose: 'branches' });
-    const isSame = machines === undefined || machines.identity === this.host.backend.identity;
+    const wanted = machines?.backend ?? this.host.backend;
+    const isSame = wanted.identity === this.host.backend.identity;
     return isSame ? this.host : undefined;
   }
 

@@ -60,6 +60,13 @@ export interface Guest {
    * port's horizon. The horizon may come nearer during the call.
    */
   resume(outcome: Outcome): Effect;
+  /**
+   * For a guest that can run while others do: begins what `resume` with the same outcome will do,
+   * and returns at once. `resume` comes before anything else is asked of it, but for `dispose`. It
+   * may read its port, where clock and horizon are set, and take what its devices hold for it;
+   * else it leaves the world alone. Never called for a start.
+   */
+  setOff?(outcome: Outcome): void;
   /** Saves the guest at its present stop. */
   capture(): GuestImage;
   /** Brings the guest to a saved stop. */

@@ -129,7 +129,8 @@ export class Network implements WireNetwork, MachineWireNetwork {
     this.links = makeLinks(nodeNames, links);
     this.linkList = this.links.flatMap((row) => row.filter((link) => link !== undefined));
     this.lookaheads = leastInto(nodeNames.length, links);
-    this.roundTrips = nodeNames.map((_, node) => leastRoundTrip(node, links));
+    const leastNs = leastOutOf(nodeNames.length, links);
+    this.roundTrips = this.lookaheads.map((intoNs, node) => intoNs + (leastNs[node] ?? Infinity));
     this.sendKind = host.events.kind('net/send');
     this.deliverKind = host.events.kind('net/deliver');
     this.dropKind = host.events.kind('net/drop');
@@ -291,8 +292,9 @@ export class Network implements WireNetwork, MachineWireNetwork {
   }
 
   /**
-   * The least time after which anything can come back to a node for what it sends; `Infinity`
-   * without links both ways. A machine runs this far without being asked what it has sent.
+   * A time after which nothing can come back to a node for what it sends, over whatever other nodes:
+   * its nearest link out and its nearest link in; `Infinity` without links both ways. A machine
+   * runs this far without being asked what it has sent.
    */
   roundTripNs(node: number): VirtualNs {
     return this.roundTrips[node] ?? Infinity;
@@ -574,16 +576,13 @@ function leastInto(nodeCount: number, defs: readonly LinkDef[]): readonly Virtua
   return least;
 }
 
-/** For a node the least time from it to another one and back. */
-function leastRoundTrip(node: number, defs: readonly LinkDef[]): VirtualNs {
-  const backNs = new Map<number, VirtualNs>();
-  for (const { from, to, latencyNs, jitterNs } of defs) {
-    if (to === node) backNs.set(from, latencyNs - jitterNs);
+/** For each node the least time that a packet takes from it. */
+function leastOutOf(nodeCount: number, defs: readonly LinkDef[]): readonly VirtualNs[] {
+  const least = new Array<VirtualNs>(nodeCount).fill(Infinity);
+  for (const { from, latencyNs, jitterNs } of defs) {
+    least[from] = Math.min(least[from] ?? Infinity, latencyNs - jitterNs);
   }
-  return defs.reduce((leastNs, { from, to, latencyNs, jitterNs }) => {
-    if (from !== node) return leastNs;
-    return Math.min(leastNs, latencyNs - jitterNs + (backNs.get(to) ?? Infinity));
-  }, Infinity);
+  return least;
 }
 
 function loopbackDef(node: number): LinkDef {

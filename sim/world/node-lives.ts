@@ -101,6 +101,11 @@ export class NodeLives {
     return first;
   }
 
+  /** The nodes whose guests could go on, in no order. */
+  get runnableNodes(): readonly number[] {
+    return this.runnable;
+  }
+
   /** The least local clock of the runnable guests other than this one. */
   othersNs(node: number): VirtualNs {
     let othersNs = Infinity;

@@ -99,6 +99,11 @@ export class PlanRunner {
     return this.triggers.watches(kind);
   }
 
+  /** Whether an event waits for something that guests do: it would act at once. */
+  get isArmed(): boolean {
+    return this.triggers.isArmed;
+  }
+
   /** Looks on at decisions, if an event waits for one. */
   get sources(): readonly DecisionSource[] {
     return this.triggers.watches('decision') ? [this.triggers.source] : [];

@@ -38,6 +38,11 @@ export class PlanTriggers {
     return this.events.some(({ trigger }) => trigger?.kind === kind);
   }
 
+  /** Whether any waits: the next thing that a guest does may set it off. */
+  get isArmed(): boolean {
+    return this.armed.length > 0;
+  }
+
   arm(event: number, atNs: VirtualNs): void {
     const { trigger, withinNs } = this.events[event] as EventDef;
     const left = trigger !== undefined && 'count' in trigger ? trigger.count : 0;

@@ -23,6 +23,7 @@ import { NodeDisks } from './node-disks.ts';
 import { NodePort } from './node-port.ts';
 import { NoteList } from './notes.ts';
 import { Scheduling } from './scheduling.ts';
+import { Slices } from './slices.ts';
 import { PLAN_PHASES } from './plan-actions.ts';
 import type { IdleEvent, PlanFiring } from './plan-report.ts';
 import { PlanRunner, type PlanState } from './plan-runner.ts';
@@ -69,12 +70,6 @@ export interface WorldState {
 }
 
 /**
- * A slice is at most this long, and ends at a multiple of it: 10 ms are ten million
- * instructions at the usual rate, against which a stop is cheap.
- */
-export const QUANTUM_NS_MAX: VirtualNs = 10_000_000;
-
-/**
  * The world: a state machine that says what to do next and is told what happened. It calls no
  * guest and no host. Guests act on it through their ports while they run.
  *
@@ -106,13 +101,13 @@ export class World {
   private actingNs: VirtualNs = 0;
   private quantumCount = 0;
   private ended: EndReason | null = null;
-  /** The guest whose slice is under way, or -1. */
-  private running = -1;
+  private readonly slices: Slices;
 
   constructor(options: WorldOptions) {
     const { scenario, seed } = options;
     this.scenario = scenario;
     this.seed = seed;
+    this.slices = this.makeSlices();
     this.decisions = new Decisions(seed, options.onDecisionFrame);
     this.events = new EventLog(options.onEventFrame);
     const { nodes, links } = scenario.world;
@@ -138,7 +133,7 @@ export class World {
       events: this.events,
       nowNs: () => this.localNow(),
       note: (note) => this.noteList.add(note),
-      hang: (node) => this.hang(node),
+      hang: (node) => this.slices.cutOff(node),
       onRelease: (node, atNs) => {
         this.lives.wakeFromDisk(node, atNs);
       },
@@ -229,7 +224,7 @@ export class World {
 
   /** What to do next. After 'end' it stays 'end'. */
   next(): Step {
-    assert(this.running === -1, 'the world is asked only between slices');
+    assert(this.slices.areDone, 'the world is asked only between slices');
     if (!this.begun) this.begin();
     for (;;) {
       const pending = this.pending.shift();
@@ -249,14 +244,14 @@ export class World {
     }
   }
 
-  /** Tells what the resumed guest did. */
+  /** Tells what the resumed guest did; of those of one step, in their order. */
   apply(effect: Effect): void {
-    const node = this.running;
-    assert(node >= 0, 'a slice is under way');
-    this.running = -1;
+    const node = this.slices.stop();
     this.actingNs = effect.atNs;
     this.lives.apply(node, effect, (this.ports[node] as NodePort).observedNs);
     this.plan.quantum(node, effect.atNs);
+    this.slices.advance();
+    this.enter();
   }
 
   /** How many timers of guests have fired since this world was made. */
@@ -288,7 +283,7 @@ export class World {
   }
 
   capture(): WorldState {
-    assert(this.running === -1, 'the world is captured between slices');
+    assert(this.slices.areDone, 'the world is captured between slices');
     return {
       version: 1,
       seed: this.seed,
@@ -317,7 +312,7 @@ export class World {
     this.now = state.nowNs;
     this.quantumCount = state.quanta;
     this.ended = state.end;
-    this.running = -1;
+    this.slices.reset();
     this.decisions.restore(state.decisions);
     this.events.restore(state.events);
     this.queue.restore(state.queue);
@@ -357,6 +352,21 @@ export class World {
         this.schedule(atNs, node, node, event);
       },
       livesOf: (node) => this.life(node).lives,
+    });
+  }
+
+  /** Made first of all: what it is cut from is asked for when there is something to cut. */
+  private makeSlices(): Slices {
+    const { limits } = this.scenario.plan;
+    return new Slices({
+      virtualNsMax: limits.virtualNsMax,
+      lives: () => this.lives,
+      network: () => this.network,
+      machines: () => this.machines,
+      port: (node) => this.ports[node] as NodePort,
+      nextEventNs: () => this.queue.peekNs(),
+      slicesLeft: () => limits.quantaMax - this.quantumCount,
+      isArmed: () => this.plan.isArmed,
     });
   }
 
@@ -497,52 +507,24 @@ export class World {
     return 'virtual-time';
   }
 
-  /**
-   * The earliest time at which anything could still reach the guest: the first queued event, any
-   * other runnable guest's clock plus the least time a packet takes to it, or the limit. Besides,
-   * all guests stop at the whole multiples of QUANTUM_NS_MAX, where checkpoints are exact.
-   */
-  private horizonNs(node: number): VirtualNs {
-    const othersNs = this.lives.othersNs(node);
-    const gridNs = (Math.floor(this.life(node).localNs / QUANTUM_NS_MAX) + 1) * QUANTUM_NS_MAX;
-    return Math.min(
-      gridNs,
-      this.queue.peekNs(),
-      othersNs + this.network.lookaheadNs(node),
-      this.machines.reachNs(node, this.life(node).localNs),
-      this.scenario.plan.limits.virtualNsMax,
-    );
-  }
-
   private resume(node: number): Step {
-    const life = this.lives.resumed(node);
-    const port = this.ports[node] as NodePort;
-    this.now = Math.max(this.now, life.localNs);
-    port.nowNs = life.localNs;
-    port.cpu = life.cpu;
-    port.horizonNs = this.horizonNs(node);
-    assert(port.horizonNs > life.localNs, 'a guest is resumed before its horizon');
-    this.running = node;
-    this.quantumCount++;
-    return { kind: 'resume', node, outcome: { reason: life.reason, atNs: life.localNs } };
+    const slices = this.slices.cut(node);
+    this.enter();
+    return { kind: 'resume', slices };
   }
 
-  /** The running guest does nothing more: its disk is stuck. */
-  private hang(node: number): boolean {
-    if (node !== this.running) return false;
-    const port = this.ports[node] as NodePort;
-    port.horizonNs = Math.min(port.horizonNs, port.nowNs);
-    return true;
+  /** The turn of a guest begins, if it is some guest's. */
+  private enter(): void {
+    const { running } = this.slices;
+    if (running < 0) return;
+    this.now = Math.max(this.now, this.life(running).localNs);
+    this.quantumCount++;
   }
 
   /** Queues an event, and brings the running guest's horizon nearer if it could be reached. */
   private schedule(atNs: VirtualNs, consumer: number, producer: number, event: WorldEvent): void {
     this.queue.push(atNs, consumer, producer, event);
-    if (this.running < 0) return;
-    const port = this.ports[this.running] as NodePort;
-    const direct = consumer === this.running || consumer < 0;
-    const reachNs = direct ? atNs : atNs + this.network.lookaheadNs(this.running);
-    if (reachNs < port.horizonNs) port.horizonNs = reachNs;
+    this.slices.queued(atNs, consumer);
   }
 
   private handle(queued: QueuedEvent<WorldEvent>): void {
@@ -585,7 +567,8 @@ export class World {
   }
 
   private localNow(): VirtualNs {
-    return this.running < 0 ? this.actingNs : (this.ports[this.running] as NodePort).nowNs;
+    const { running } = this.slices;
+    return running < 0 ? this.actingNs : (this.ports[running] as NodePort).nowNs;
   }
 
   private nameOf(node: number): string {

@@ -1,6 +1,7 @@
 import {
   NS_PER_MS,
   NS_PER_S,
+  runSlices,
   World,
   type EventDef,
   type FaultFamily,
@@ -42,6 +43,10 @@ export interface SmallOptions {
   /** Every node's disk, and what keeps its damage apart. */
   readonly disk?: DiskDef;
   readonly atlas?: DiskAtlasDef;
+  /** How many guests may run at once. */
+  readonly atOnce?: number;
+  /** What is different of the link between two nodes. */
+  readonly linkOf?: (from: number, to: number) => Partial<LinkDef>;
   /** Which nodes are machines, and what these are. */
   readonly machines?: { readonly nodes: readonly string[]; readonly def: MachineDef };
 }
@@ -65,7 +70,7 @@ export function smallScenario(options: SmallOptions): ScenarioDef {
     return names.flatMap((__, to): LinkDef[] => {
       if (from === to) return [];
       const link = { latencyNs: 5 * NS_PER_MS, jitterNs: 0, loss: 0, bandwidth: null };
-      return [{ from, to, ...link, ...options.link }];
+      return [{ from, to, ...link, ...options.link, ...options.linkOf?.(from, to) }];
     });
   });
   return {
@@ -102,6 +107,8 @@ export class SmallWorld {
   readonly world: World;
   readonly consoles: string[];
   readonly steps: Step['kind'][] = [];
+  /** How many guests ran side by side, of each step that ran some. */
+  readonly widths: number[] = [];
   private readonly options: SmallOptions;
   private guests: (Guest | null)[];
 
@@ -133,8 +140,14 @@ export class SmallWorld {
     } else if (step.kind === 'stop') {
       this.guests[step.node] = null;
     } else {
-      const guest = this.guests[step.node] as Guest;
-      this.world.apply(guest.resume(step.outcome));
+      this.widths.push(step.slices.length);
+      runSlices(step.slices, {
+        atOnce: this.options.atOnce ?? 1,
+        guestOf: (node) => this.guests[node] as Guest,
+        apply: (effect) => {
+          this.world.apply(effect);
+        },
+      });
     }
     return true;
   }
