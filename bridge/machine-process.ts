@@ -12,12 +12,14 @@ const END_TIMEOUT_MS = 10_000;
 
 /**
  * Says nothing of the host. FSIN, FCOS and FPTAN of a guest come from the host's C library, which
- * has other ways to compute them on processors with fused multiply and add: one way for all.
+ * has other ways to compute them on processors with fused multiply and add: one way for all. QEMU's
+ * heap is on huge pages where the host has them: each page of a new process costs a fault, and a
+ * start takes half of the time without.
  */
 const ENVIRONMENT = {
   LC_ALL: 'C',
   TZ: 'UTC',
-  GLIBC_TUNABLES: 'glibc.cpu.hwcaps=-FMA,-FMA4',
+  GLIBC_TUNABLES: 'glibc.cpu.hwcaps=-FMA,-FMA4:glibc.malloc.hugetlb=1',
 } as const;
 
 /** The end of what a process and its forks wrote to their standard error. */
@@ -44,12 +46,6 @@ export interface MachineProcess {
   /** Ends the process at once; resolves when it is gone. */
   kill(): Promise<void>;
 }
-
-/**
- * What QEMU finds in its environment: nothing of the host. Its heap is on huge pages where the host
- * has them, since each page of a new process costs a fault: a start takes half of the time.
- */
-const ENVIRONMENT = { LC_ALL: 'C', TZ: 'UTC', GLIBC_TUNABLES: 'glibc.malloc.hugetlb=1' };
 
 /**
  * Starts QEMU in a process group of its own, with the channel on descriptor 3 and an environment
