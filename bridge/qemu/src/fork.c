@@ -15,6 +15,7 @@
 #include "qemu/rcu.h"
 #include "qemu/rcu_queue.h"
 #include "qemu/timer.h"
+#include "qemu/units.h"
 #include "exec/cpu-common.h"
 #include "exec/ramblock.h"
 #include "exec/ramlist.h"
@@ -38,6 +39,17 @@ static void let_children_have_ram(void)
     done = true;
     /* Children answer to the controller, nobody here waits for them. */
     signal(SIGCHLD, SIG_IGN);
+}
+
+/*
+ * Freed chunks wait in one list until an allocation of this size sorts them, which writes to the page
+ * of each. Done here it is done once; else each child would copy those pages.
+ */
+#define SORTING_BYTES (64 * KiB)
+
+static void sort_heap(void)
+{
+    free(malloc(SORTING_BYTES));
 }
 
 /* An event descriptor is shared after fork(): parent and child would steal each other's wake-ups. */
@@ -103,6 +115,7 @@ void sim_fork(const char *socket_name)
     }
     let_children_have_ram();
     sim_flush();
+    sort_heap();
     rcu_enable_atfork();
     child = fork();
     rcu_disable_atfork();

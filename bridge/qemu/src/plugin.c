@@ -160,6 +160,12 @@ static int gettimeofday_hook(struct timeval *time, void *zone)
     return 0;
 }
 
+/* Giving free pages back visits the whole heap, which a forked child would have to copy for it. */
+static int malloc_trim_hook(size_t pad)
+{
+    return 0;
+}
+
 /*
  * PAUSE lets another vCPU run, which QEMU does by leaving the loop that executes code: a kernel that
  * calibrates its timer does so ten million times. Turns end by a count of instructions here, so it
@@ -193,5 +199,6 @@ QEMU_PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_
         fprintf(stderr, "sim: QEMU does not look at the clock as expected\n");
         return -1;
     }
+    sim_replace_import("malloc_trim", malloc_trim_hook);
     return 0;
 }
