@@ -15,6 +15,7 @@ export * from './machine-options.ts';
 export * from './machine-events.ts';
 export * from './machine.ts';
 export * from './build/backend-kind.ts';
+export { makeDraft } from './build/draft.ts';
 export { findBackend, setUpPatched, setUpPlugin } from './build/backend.ts';
 export type { AdapterKind } from './build/adapter.ts';
 export type { SetupOptions } from './build/backend.ts';

@@ -3,6 +3,7 @@ import { sharedMachines, type MachineChoice } from './machines/machine-backend.t
 import { encodeScenario, SimError, type ErrorCode, type ScenarioDef } from '../sim/index.ts';
 import type { Code } from '../wasm/index.ts';
 import type { SeedResult } from './campaign-run.ts';
+import { endWorker } from './end-worker.ts';
 
 /** At most this many workers: a memory each, and no machine has more cores to give. */
 export const JOBS_MAX = 256;
@@ -23,6 +24,9 @@ export interface Chunk {
   readonly first: number;
   readonly count: number;
 }
+
+/** What a worker is told. */
+export type ToWorker = ({ readonly kind: 'chunk' } & Chunk) | { readonly kind: 'end' };
 
 /** What a worker says: a result, the end of its chunk, or that it gives up. */
 export type WorkerMessage =
@@ -81,7 +85,7 @@ export class CampaignPool {
         }),
       );
     } finally {
-      await Promise.all(workers.map((worker) => worker.terminate()));
+      await Promise.all(workers.map(endWorker));
     }
   }
 }
@@ -96,7 +100,7 @@ function serve(
     const give = (): void => {
       const chunk = next();
       if (chunk === null) resolve();
-      else worker.postMessage(chunk);
+      else worker.postMessage({ kind: 'chunk', ...chunk } satisfies ToWorker);
     };
     worker.on('message', (message: WorkerMessage) => {
       try {

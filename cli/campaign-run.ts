@@ -6,6 +6,7 @@ import {
   type ScenarioDef,
 } from '../sim/index.ts';
 import type { WasmEngine } from '../wasm/index.ts';
+import type { MachineHost } from './machines/machine-host.ts';
 import { runToEnd } from './record.ts';
 
 /** What a campaign keeps of each run. */
@@ -26,8 +27,10 @@ export function runSeed(
   images: ReadonlyMap<string, Uint8Array>,
   engine: WasmEngine,
   machines?: MachineChoice,
+  machineHost?: MachineHost,
 ): SeedResult {
-  const { outcome } = runToEnd({ scenario: { ...scenario, seed }, images, engine, machines });
+  const run = { scenario: { ...scenario, seed }, images, engine, machines, machineHost };
+  const { outcome } = runToEnd(run);
   const { verdict, reason, signature, endNs, quanta, decisionCount, eventCount, properties } =
     outcome;
   const label = ({ kind, name }: PropertyOutcome): string => `${kind} ${name}`;

@@ -2,12 +2,10 @@ import { Worker } from 'node:worker_threads';
 import { assert, SimError, type ErrorCode } from '../sim/index.ts';
 import type { Code, WasmEngine } from '../wasm/index.ts';
 import { JOBS_MAX, plainError } from './campaign-pool.ts';
+import { endWorker } from './end-worker.ts';
 import { sharedMachines } from './machines/machine-backend.ts';
-import { ProbeMachines } from './machines/probe-machines.ts';
+import { ThreadMachines } from './machines/thread-machines.ts';
 import { runProbe, type Probe, type ProbeResult, type ProbeStart } from './probe.ts';
-
-/** A worker may be in the middle of a probe that nobody waits for any more. */
-const END_MS = 10_000;
 
 /** What a worker is told. */
 export type ToWorker =
@@ -55,7 +53,7 @@ export class ProbePool {
   private readonly starts = new Map<number, Known>();
   private readonly hands: Hand[] = [];
   /** For probes that run here. */
-  private readonly machines = new ProbeMachines();
+  private readonly machines = new ThreadMachines();
   private nextStart = 0;
   private count = 0;
 
@@ -214,21 +212,6 @@ export class ProbePool {
     assert(known !== undefined, 'a probe starts where the pool was told of');
     return known;
   }
-}
-
-/** Lets a worker end by itself, with its machines; one that does not is ended. */
-async function endWorker(worker: Worker): Promise<void> {
-  const hasEnded = worker.threadId < 0;
-  if (hasEnded) return;
-  let timer: NodeJS.Timeout | undefined;
-  const ended = new Promise<void>((resolve) => {
-    worker.once('exit', () => resolve());
-    timer = setTimeout(resolve, END_MS);
-  });
-  worker.postMessage({ kind: 'end' } satisfies ToWorker);
-  await ended;
-  clearTimeout(timer);
-  await worker.terminate();
 }
 
 function newHand(): Hand {

@@ -3,12 +3,12 @@ import { SimError } from '../sim/index.ts';
 import { WasmEngine } from '../wasm/index.ts';
 import { ignoreForeignRejections } from './foreign-rejections.ts';
 import type { ToWorker, FromWorker } from './probe-pool.ts';
-import { ProbeMachines } from './machines/probe-machines.ts';
+import { ThreadMachines } from './machines/thread-machines.ts';
 import { runProbe, type ProbeStart } from './probe.ts';
 
 /** A worker thread of a probe pool: keeps the starts that it is given, and runs probes. */
 const starts = new Map<number, { readonly start: ProbeStart; readonly engine: WasmEngine }>();
-const machines = new ProbeMachines();
+const machines = new ThreadMachines();
 
 ignoreForeignRejections();
 

@@ -127,8 +127,10 @@ export function runToEnd(request: RunRequest): RunRecord {
 }
 
 /** What ran the machines of a simulation, as its bundle says it. */
-export function machinesOf({ machineBackend }: Simulation): MachinesIdentity | null {
-  return machineBackend === null ? null : identityOf(machineBackend);
+export function machinesOf({ machineBackend, ready }: Simulation): MachinesIdentity | null {
+  if (machineBackend === null) return null;
+  const identity = identityOf(machineBackend);
+  return ready.length === 0 ? identity : { ...identity, ready };
 }
 
 /** The record of a run that has ended, or goes no further. */

@@ -7,6 +7,7 @@ import {
   compilePattern,
   NS_PER_S,
   OverrideSource,
+  readyNodesOf,
   Replay,
   runSlices,
   SimError,
@@ -16,11 +17,11 @@ import {
   type EndReason,
   type GuestImage,
   type MachineGuestDef,
-  type IdleEvent,
   type Note,
   type Override,
   type PlanFiring,
   type PropertyResult,
+  type ReadyRecord,
   type Recording,
   type ScenarioDef,
   type SliceDriver,
@@ -33,14 +34,28 @@ import { makeOwnGuest, type RunGuest } from './guest-kinds.ts';
 import type { MachineChoice } from './machines/machine-backend.ts';
 import { MachineGuest } from './machines/machine-guest.ts';
 import { MachineHost } from './machines/machine-host.ts';
+import type { Baking } from './machines/ready-bake.ts';
+import type { ReadyState } from './machines/ready-entry.ts';
+import { findReadyStates } from './machines/ready-states.ts';
+import type {
+  Checkpoint,
+  Fingerprint,
+  NodeResult,
+  SimulationResult,
+  StopAt,
+} from './simulation-result.ts';
+
+export type * from './simulation-result.ts';
 
 export interface SimulationOptions {
   /** How machines are run. */
   readonly machines?: MachineChoice | undefined;
-  /** Holds the machines of many simulations, of which each goes on from a checkpoint; not ended. */
+  /** Holds the machines of many simulations; not ended. */
   readonly machineHost?: MachineHost | undefined;
   /** The node whose machine gdb is to hold. */
   readonly debugged?: number;
+  /** Who waits for the world's only machine to get ready. */
+  readonly baking?: Baking;
   readonly scenario: ScenarioDef;
   readonly seed: number;
   /** SHA-256 of each guest image to its bytes. */
@@ -59,78 +74,6 @@ export interface SimulationOptions {
   readonly onConsole?: (node: number, descriptor: 1 | 2, bytes: Uint8Array, atNs: number) => void;
 }
 
-/** A boundary to stop at: the first one at which any of these holds. */
-export interface StopAt {
-  /** Everything before this time has happened. */
-  readonly virtualNs?: number;
-  readonly quanta?: number;
-  readonly events?: number;
-  readonly decisions?: number;
-  /** The property of this name is decided. */
-  readonly property?: string;
-  /** Some node has written a line in which this pattern matches. */
-  readonly console?: string;
-  /** So many properties are decided. */
-  readonly decidedProperties?: number;
-  /** So many timers of guests have fired. */
-  readonly timers?: number;
-}
-
-/** The whole world at a boundary: plain data and guest pages. */
-export interface Checkpoint {
-  readonly version: 1;
-  readonly world: WorldState;
-  readonly guests: readonly (GuestImage | null)[];
-  readonly fingerprints: readonly Fingerprint[];
-  readonly nextFingerprintNs: number;
-  /** The complete frames of both logs so far, and the consoles. */
-  readonly schedule: readonly Uint8Array[];
-  readonly events: readonly Uint8Array[];
-  readonly consoles: readonly (readonly Uint8Array[])[];
-  /** How many instructions each node's guest had executed when it was dropped. */
-  readonly instructionCounts: readonly number[];
-}
-
-export interface Fingerprint {
-  readonly atNs: number;
-  readonly quanta: number;
-  readonly decisionChain: string;
-  readonly eventChain: string;
-  /** A digest of each node's memory, host state and disk; empty for a node without a guest. */
-  readonly guests: readonly string[];
-}
-
-export type Verdict = 'pass' | 'fail' | 'inconclusive';
-
-export interface NodeResult {
-  readonly name: string;
-  readonly status: 'running' | 'exited' | 'crashed' | 'trapped' | 'unstarted';
-  readonly code: number | null;
-  readonly lives: number;
-  readonly instructions: number;
-}
-
-export interface SimulationResult {
-  readonly verdict: Verdict;
-  readonly reason: EndReason | 'stopped';
-  readonly properties: readonly PropertyResult[];
-  /** Equal for failures of one kind: the properties that failed, without times and details. */
-  readonly signature: string;
-  readonly endNs: number;
-  readonly quanta: number;
-  readonly decisionCount: number;
-  readonly eventCount: number;
-  readonly schedule: Uint8Array;
-  readonly events: Uint8Array;
-  readonly fingerprints: readonly Fingerprint[];
-  readonly consoles: readonly { readonly node: string; readonly bytes: Uint8Array }[];
-  readonly nodes: readonly NodeResult[];
-  readonly notes: readonly Note[];
-  /** Events of the plan that changed nothing (FB-73). */
-  readonly idleEvents: readonly IdleEvent[];
-  readonly lastDraw: number;
-}
-
 /** Fingerprints are taken when virtual time first reaches 1 s, 2 s, 4 s, …, and at the end. */
 const FIRST_FINGERPRINT_NS = NS_PER_S;
 
@@ -142,6 +85,7 @@ export class Simulation {
   /** Made when the first machine starts. */
   private machines: MachineHost | null = null;
   private readonly driver: SliceDriver = this.makeDriver();
+  private readonly readyStates: ReadonlyMap<number, ReadyState>;
   private readonly consoles: readonly ByteList[];
   private readonly schedule = new ByteList();
   private readonly events = new ByteList();
@@ -161,10 +105,12 @@ export class Simulation {
     this.guests = nodes.map(() => null);
     this.consoles = nodes.map(() => new ByteList());
     this.instructionCounts = nodes.map(() => 0);
+    this.readyStates = this.findReady();
     this.world = new World({
       scenario: options.scenario,
       seed: options.seed,
       withheld: options.withheld ?? [],
+      ready: new Map([...this.readyStates].map(([node, state]) => [node, state.node])),
       onDecisionFrame: (frame) => {
         this.schedule.append(frame);
         options.onDecisionFrame?.(frame);
@@ -212,6 +158,19 @@ export class Simulation {
   /** What runs the machines; null as long as none has started. */
   get machineBackend(): MachineBackend | null {
     return this.machines?.backend ?? null;
+  }
+
+  /** Where machines begin that are ready at their start. */
+  get ready(): readonly ReadyRecord[] {
+    const { nodes } = this.options.scenario.world;
+    return [...this.readyStates].map(([node, { key, digest }]) => {
+      return { node: nodes[node]?.name ?? '', key, digest };
+    });
+  }
+
+  /** The world alone, without its guests. */
+  worldState(): WorldState {
+    return this.world.capture();
   }
 
   /** How many properties are decided so far. */
@@ -363,6 +322,10 @@ export class Simulation {
 
   dispose(): void {
     this.guests.forEach((_, node) => this.drop(node));
+    this.closeMachines();
+  }
+
+  private closeMachines(): void {
     if (this.machines !== this.options.machineHost) this.machines?.close();
     this.machines = null;
   }
@@ -456,6 +419,8 @@ export class Simulation {
     const port = this.world.ports[node];
     assert(port !== undefined, 'each node has a port');
     this.machines ??= machineHost ?? new MachineHost(this.options.machines);
+    // A machine that starts again boots: its ready point is where the first life begins.
+    const isFirst = this.world.life(node).lives === 1;
     const { nodes } = scenario.world;
     const isDebugged = node === this.options.debugged;
     const machine = new MachineGuest({
@@ -465,9 +430,29 @@ export class Simulation {
       nodes,
       images,
       isDebugged,
+      ready: isFirst ? (this.readyStates.get(node) ?? null) : null,
+      baking: this.options.baking ?? null,
     });
     if (from !== null) machine.restore(from);
     return machine;
+  }
+
+  private findReady(): ReadonlyMap<number, ReadyState> {
+    const { scenario, images, engine, machines, machineHost } = this.options;
+    if (readyNodesOf(scenario.world).size === 0) return new Map();
+    this.machines = machineHost ?? new MachineHost(machines);
+    try {
+      return findReadyStates({
+        scenario,
+        images,
+        host: this.machines,
+        recorded: machines?.ready ?? [],
+        simulate: (baking) => new Simulation({ ...baking, images, engine }),
+      });
+    } catch (error) {
+      this.closeMachines();
+      throw error;
+    }
   }
 
   private drop(node: number): void {
@@ -489,7 +474,8 @@ export class Simulation {
       (stop.decidedProperties !== undefined &&
         this.decidedPropertyCount >= stop.decidedProperties) ||
       (stop.timers !== undefined && world.timerCount >= stop.timers) ||
-      (this.watch?.seen ?? false)
+      (this.watch?.seen ?? false) ||
+      (stop.baked === true && this.options.baking?.watch.isReady === true)
     );
   }
 

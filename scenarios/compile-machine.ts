@@ -8,6 +8,7 @@ import {
 } from '../sim/index.ts';
 import type { MachineImageParts } from './compile.ts';
 import type { CompileContext } from './compile-context.ts';
+import { compileReady } from './compile-ready.ts';
 import type { MachineFields } from './schema-machine.ts';
 import type { ScenarioFields } from './schema.ts';
 import type { KeyPath } from './toml.ts';
@@ -26,6 +27,7 @@ export function compileMachine(
   const parts = partsOf(fields, path, context);
   const own = disks.map((disk, place) => compileDisk(disk, [...path, 'disks', place], context));
   const first = parts.disk === null ? [] : [diskOf(parts.disk)];
+  const ready = compileReady(fields, path, context);
   const words = [parts.commandLine, fields.command_line].filter((text) => text !== '');
   return {
     kind: 'vm',
@@ -39,6 +41,7 @@ export function compileMachine(
       initrd: parts.initrd === null ? null : context.addImage(parts.initrd),
       commandLine: words.join(' '),
       disks: [...first, ...own],
+      ...(ready === undefined ? {} : { ready }),
     },
   };
 }

@@ -9,7 +9,8 @@ import {
   MACHINE_TYPES,
 } from '../sim/index.ts';
 import { byteCount } from './schema-disk.ts';
-import { table, text } from './schema-words.ts';
+import { ready } from './schema-ready.ts';
+import { span, table, text } from './schema-words.ts';
 
 /** A disk by its size, or the file whose bytes it starts with. */
 const disk = table({ size: byteCount.optional(), image: text.optional() });
@@ -25,6 +26,8 @@ export const machine = table({
   memory_mib: z.int().min(MACHINE_MEMORY_MIB_MIN).max(MACHINE_MEMORY_MIB_MAX).optional(),
   shift: z.int().min(0).max(MACHINE_SHIFT_MAX).default(0),
   disks: z.array(disk).max(MACHINE_DISKS_MAX).default([]),
+  ready: ready.optional(),
+  ready_within: span.optional(),
 });
 
 export type MachineFields = z.output<typeof machine>;

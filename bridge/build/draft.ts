@@ -11,14 +11,19 @@ export async function withDraft<T>(
   cacheFolder: string,
   work: (folder: string) => Promise<T>,
 ): Promise<T> {
-  mkdirSync(cacheFolder, { recursive: true });
-  removeLeftovers(cacheFolder);
-  const folder = mkdtempSync(join(cacheFolder, `draft-${process.pid}-`));
+  const folder = makeDraft(cacheFolder);
   try {
     return await work(folder);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+/** The same folder, for a caller that removes it by itself. */
+export function makeDraft(cacheFolder: string): string {
+  mkdirSync(cacheFolder, { recursive: true });
+  removeLeftovers(cacheFolder);
+  return mkdtempSync(join(cacheFolder, `draft-${process.pid}-`));
 }
 
 function removeLeftovers(cacheFolder: string): void {

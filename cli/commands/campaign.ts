@@ -11,9 +11,12 @@ import type { Context } from '../context.ts';
 import { makeEngine } from '../engine.ts';
 import { shellQuote } from '../host.ts';
 import type { OptionsOf } from '../options.ts';
+import type { MachineHost } from '../machines/machine-host.ts';
+import { ThreadMachines } from '../machines/thread-machines.ts';
 import { NeverFired } from '../never-fired.ts';
 import { Progress } from '../progress.ts';
 import { runToEnd } from '../record.ts';
+import { Simulation } from '../simulation.ts';
 import { ConsoleCollector } from '../timeline.ts';
 import type { ChosenSeed } from '../seed.ts';
 
@@ -49,23 +52,29 @@ export async function runCampaign(campaign: Campaign): Promise<number> {
   const jobs = options.jobs ?? 1;
   checkSizes(seed.seed, runs, jobs);
   const engine = makeEngine(context.artifactDir);
-  const tally = new Tally(campaign, engine, runs);
+  const threadMachines = new ThreadMachines();
+  const tally = new Tally(campaign, engine, threadMachines, runs);
   announce(campaign, runs, jobs);
   const startMs = performance.now();
-  if (jobs === 1) {
-    for (let index = 0; index < runs; index++) {
+  try {
+    if (jobs === 1) {
       const { scenario, images, machines } = campaign;
-      tally.add(runSeed(scenario, seed.seed + index, images, engine, machines));
-      // Lets signals in between runs.
-      if (index % 16 === 15) await new Promise((resolve) => setImmediate(resolve));
+      const host = threadMachines.hostFor(campaign);
+      for (let index = 0; index < runs; index++) {
+        tally.add(runSeed(scenario, seed.seed + index, images, engine, machines, host));
+        // Lets signals in between runs.
+        if (index % 16 === 15) await new Promise((resolve) => setImmediate(resolve));
+      }
+    } else {
+      preload(campaign, engine, threadMachines.hostFor(campaign));
+      const pool = new CampaignPool({ ...campaign, shared: engine.shareable(), jobs });
+      await pool.run(seed.seed, runs, (result) => tally.add(result));
     }
-  } else {
-    preload(campaign, engine);
-    const pool = new CampaignPool({ ...campaign, shared: engine.shareable(), jobs });
-    await pool.run(seed.seed, runs, (result) => tally.add(result));
+    tally.finish();
+    return tally.report(performance.now() - startMs);
+  } finally {
+    threadMachines.close();
   }
-  tally.finish();
-  return tally.report(performance.now() - startMs);
 }
 
 function checkSizes(seed: number, runs: number, jobs: number): void {
@@ -84,8 +93,10 @@ function checkSizes(seed: number, runs: number, jobs: number): void {
   }
 }
 
-/** Compiles every guest once, so that workers take the code over. */
-function preload({ scenario, images }: Campaign, engine: WasmEngine): void {
+/** Compiles every guest once, and brings machines to where they are ready: workers find both. */
+function preload(campaign: Campaign, engine: WasmEngine, machineHost?: MachineHost): void {
+  const { scenario, images, machines } = campaign;
+  new Simulation({ scenario, seed: 0, images, engine, machines, machineHost }).dispose();
   for (const { guest, memoryPagesMax } of scenario.world.nodes) {
     const image = images.get(guest.image);
     if (image === undefined || guest.kind !== 'wasm') continue;
@@ -114,6 +125,7 @@ function announce({ scenario, seed, context }: Campaign, runs: number, jobs: num
 class Tally {
   private readonly campaign: Campaign;
   private readonly engine: WasmEngine;
+  private readonly threadMachines: ThreadMachines;
   private readonly groups = new Map<string, Group>();
   private readonly progress: Progress;
   private readonly neverFired = new NeverFired();
@@ -121,9 +133,15 @@ class Tally {
   private passed = 0;
   private ungrouped = 0;
 
-  constructor(campaign: Campaign, engine: WasmEngine, runs: number) {
+  constructor(
+    campaign: Campaign,
+    engine: WasmEngine,
+    threadMachines: ThreadMachines,
+    runs: number,
+  ) {
     this.campaign = campaign;
     this.engine = engine;
+    this.threadMachines = threadMachines;
     const { host, globals } = campaign.context;
     this.progress = new Progress(host, runs, globals.quiet);
   }
@@ -224,7 +242,14 @@ class Tally {
     const { images, machines, sources, options, context } = campaign;
     const scenario = { ...campaign.scenario, seed };
     const collector = new ConsoleCollector();
-    const record = runToEnd({ scenario, images, engine, machines, onConsole: collector.piece });
+    const record = runToEnd({
+      scenario,
+      images,
+      engine,
+      machines,
+      machineHost: this.threadMachines.hostFor(campaign),
+      onConsole: collector.piece,
+    });
     const { outcome } = record;
     const signature = outcome.signature === '' ? outcome.reason : outcome.signature;
     if (outcome.verdict !== group.verdict || signature !== group.signature) {

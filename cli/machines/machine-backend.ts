@@ -9,6 +9,7 @@ import {
   SimError,
   type MachinesIdentity,
   type Manifest,
+  type ReadyRecord,
   type ScenarioDef,
 } from '../../sim/index.ts';
 import { machinesFolder } from '../cache-folder.ts';
@@ -23,6 +24,8 @@ export interface MachineChoice {
    * nothing but the pace.
    */
   readonly atOnce?: number | undefined;
+  /** What the bundle that is repeated says of the points where machines were ready. */
+  readonly ready?: readonly ReadyRecord[] | undefined;
 }
 
 /** More machines than any world has cores for. */
@@ -96,7 +99,8 @@ export function recordedMachines(
     throw otherBuild(machines, `the backend ${backend} was asked for`, 'leave --backend out');
   }
   const found = findBackend(machinesFolder(host), wanted);
-  if (found.identity === machines.identity) return { backend: found, atOnce };
+  const { ready } = machines;
+  if (found.identity === machines.identity) return { backend: found, atOnce, ready };
   const here = `here it is QEMU ${found.version}, identity ${found.identity.slice(0, 16)}`;
   throw otherBuild(machines, here, remedyFor(machines));
 }

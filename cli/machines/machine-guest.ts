@@ -3,19 +3,6 @@ import { join } from 'node:path';
 import type { MachineEvent, StopKind } from '../../bridge/index.ts';
 import {
   assert,
-  EPOCH_NS,
-  formatMac,
-  macOfAddress,
-  formatAddress,
-  ipv6Of,
-  nodeAddress,
-  NS_PER_S,
-  readBytes,
-  readInteger,
-  readList,
-  readPair,
-  readRecord,
-  readText,
   SimError,
   type Effect,
   type Guest,
@@ -29,9 +16,14 @@ import {
 } from '../../sim/index.ts';
 import { joinConsole } from './join-console.ts';
 import type { MachineHost, Ticket } from './machine-host.ts';
-import type { MachineId, MachineStart } from './messages.ts';
-import { PanicWatch, readPanicState } from './panic-watch.ts';
-import { TEXT_LINE_BYTES_MAX, TextLines } from './text-lines.ts';
+import { machineStart, type MachinePlace } from './machine-start.ts';
+import { readMachineState, type MachineCourse, type MachineState } from './machine-state.ts';
+import type { MachineId } from './messages.ts';
+import { PanicWatch } from './panic-watch.ts';
+import type { Baking } from './ready-bake.ts';
+import type { ReadyState } from './ready-entry.ts';
+import { damaged, loadReady } from './ready-states.ts';
+import { TextLines } from './text-lines.ts';
 
 /** What a machine is made from. */
 export interface MachineGuestOptions {
@@ -42,42 +34,22 @@ export interface MachineGuestOptions {
   readonly images: ReadonlyMap<string, Uint8Array>;
   /** Whether gdb is to hold it. */
   readonly isDebugged: boolean;
+  /** Where its life begins; null for one that boots. */
+  readonly ready: ReadyState | null;
+  /** Who waits for it to get ready; null in a run. */
+  readonly baking: Baking | null;
 }
 
 /** The effects at which a machine stops, since the world's answer may be due before the horizon. */
 const STOPS: readonly StopKind[] = ['block', 'power-off', 'panic'];
 const PAGE_BYTES = 65_536;
 const NO_PAGE = Buffer.alloc(PAGE_BYTES);
+/** The digest of a machine that has not been switched on yet. */
+const NOTHING = '0'.repeat(32);
 const IMAGE_KIND = 'vm';
 const IMAGE_VERSION = 3;
 /** A bell of this value and a status in its last byte: see docs/machines.md. */
 const ENDED = 0x0200_0000;
-
-interface MachineState {
-  readonly seed: number;
-  readonly bootNs: number;
-  readonly offsetNs: number;
-  readonly stoppedNs: number;
-  readonly instructions: number;
-  readonly status: number;
-  /** A line of the text port that is not complete. */
-  readonly text: Uint8Array;
-  readonly panic: ReturnType<typeof readPanicState>;
-  /** Name and size of each file of the checkpoint; their pages follow one another. */
-  readonly files: readonly (readonly [name: string, bytes: number])[];
-}
-
-const readState = readRecord<MachineState>({
-  seed: readInteger(),
-  bootNs: readInteger(),
-  offsetNs: readInteger(),
-  stoppedNs: readInteger(),
-  instructions: readInteger(),
-  status: readInteger(0, 255),
-  text: readBytes(TEXT_LINE_BYTES_MAX),
-  panic: readPanicState,
-  files: readList(readPair(readText(255), readInteger()), 16),
-});
 
 /**
  * A machine as a guest of the world. Its own clock begins at 0 when it boots and stands still
@@ -86,6 +58,7 @@ const readState = readRecord<MachineState>({
 export class MachineGuest implements Guest {
   private readonly options: MachineGuestOptions;
   private readonly devices: MachineDevices;
+  private readonly place: MachinePlace;
   private machine: MachineId | null = null;
   /** Of the run that is under way. */
   private ticket: Ticket<'run'> | null = null;
@@ -108,6 +81,8 @@ export class MachineGuest implements Guest {
     assert(machine !== null, 'a machine has devices');
     this.options = options;
     this.devices = machine;
+    const { host, guest, port, nodes, images } = options;
+    this.place = { host, guest, node: port.guest, nodes, images };
   }
 
   /** Instructions that its processors have executed. */
@@ -123,19 +98,25 @@ export class MachineGuest implements Guest {
   }
 
   resume(outcome: Outcome): Effect {
-    if (outcome.reason === 'start') this.boot(outcome.atNs);
+    if (outcome.reason === 'start') this.begin(outcome.atNs);
     if (this.ticket === null) this.setOff(outcome);
     const { port } = this.options;
     for (;;) {
       const end = this.await();
       if (end !== null) return end;
-      if (port.nowNs >= port.horizonNs) return { kind: 'preempted', atNs: port.nowNs };
+      if (this.isBaked() || port.nowNs >= port.horizonNs) {
+        return { kind: 'preempted', atNs: port.nowNs };
+      }
       this.go();
     }
   }
 
   capture(): GuestImage {
     const { host } = this.options;
+    if (this.machine === null) {
+      const state: MachineState = { ...this.course(), files: [] };
+      return { kind: IMAGE_KIND, version: IMAGE_VERSION, pages: new Map(), state };
+    }
     const folder = host.emptyFolder();
     try {
       host.ask({ kind: 'save', machine: this.running(), folder });
@@ -154,11 +135,7 @@ export class MachineGuest implements Guest {
         }
       }
       this.pages = pages;
-      const { seed, bootNs, offsetNs, stoppedNs, status, instructionCount: instructions } = this;
-      const clock = { bootNs, offsetNs, stoppedNs };
-      const text = this.text.capture();
-      const panic = this.panic.capture();
-      const state: MachineState = { seed, ...clock, instructions, status, text, panic, files };
+      const state: MachineState = { ...this.course(), files };
       return { kind: IMAGE_KIND, version: IMAGE_VERSION, pages, state };
     } finally {
       rmSync(folder, { recursive: true, force: true });
@@ -173,21 +150,17 @@ export class MachineGuest implements Guest {
       });
     }
     const { host } = this.options;
-    const state = readState(image.state, 'machine');
+    const state = readMachineState(image.state, 'machine');
     this.dispose();
-    this.seed = state.seed;
-    this.bootNs = state.bootNs;
-    this.offsetNs = state.offsetNs;
-    this.stoppedNs = state.stoppedNs;
-    this.instructionCount = state.instructions;
-    this.status = state.status;
-    this.text.restore(state.text);
-    this.panic.restore(state.panic);
+    this.takeCourse(state);
+    // Its life has begun, and it has not been switched on yet.
+    if (state.files.length === 0) return;
     const load = (): MachineId => this.load(image, state.files);
     this.machine = host.purpose === 'branches' ? host.copyOf(image, load) : load();
   }
 
   digest(): string {
+    if (this.machine === null) return NOTHING;
     const { ram, devices } = this.options.host.ask({ kind: 'hash', machine: this.running() });
     return ram + devices;
   }
@@ -218,7 +191,13 @@ export class MachineGuest implements Guest {
       }
       const machine = host.newMachine();
       const gdb = isDebugged ? host.gdbSocket : null;
-      host.ask({ kind: 'restore', machine, start: this.startOptions(), folder, gdb });
+      host.ask({
+        kind: 'restore',
+        machine,
+        start: machineStart(this.place, this.course()),
+        folder,
+        gdb,
+      });
       return machine;
     } finally {
       // The process has its memory mapped: the file goes when it does.
@@ -226,35 +205,94 @@ export class MachineGuest implements Guest {
     }
   }
 
-  private boot(atNs: number): void {
-    const { host, port } = this.options;
-    const seed = new Uint8Array(6);
+  /** A life begins: one decision seeds all of the machine's entropy. */
+  private begin(atNs: number): void {
+    const { port, ready } = this.options;
+    const bytes = new Uint8Array(6);
     port.nowNs = atNs;
-    port.entropy(seed);
-    this.seed = seed.reduce((sum, byte) => sum * 256 + byte, 0);
+    port.entropy(bytes);
+    const seed = bytes.reduce((sum, byte) => sum * 256 + byte, 0);
+    if (ready === null) this.boot(atNs, seed);
+    else this.beginReady(ready, atNs, seed);
+  }
+
+  private boot(atNs: number, seed: number): void {
+    const { host } = this.options;
+    this.seed = seed;
     this.bootNs = atNs;
     this.offsetNs = atNs;
     this.stoppedNs = atNs;
     const machine = host.newMachine();
-    host.ask({ kind: 'start', machine, start: this.startOptions() });
+    host.ask({ kind: 'start', machine, start: machineStart(this.place, this.course()) });
     this.machine = machine;
+  }
+
+  /** Goes on where the machine was ready, with entropy of this run; what made it so happens now. */
+  private beginReady(ready: ReadyState, atNs: number, seed: number): void {
+    const { host, isDebugged } = this.options;
+    assert(atNs === ready.course.stoppedNs, 'a machine begins when it is ready');
+    this.takeCourse(ready.course);
+    const load = (): MachineId => {
+      const loaded = loadReady(this.place, ready, isDebugged ? host.gdbSocket : null);
+      if (loaded === null) throw damaged(ready);
+      return loaded;
+    };
+    const machine = isDebugged ? load() : host.copyOf(ready, load);
+    this.machine = machine;
+    host.ask({ kind: 'seed', machine, seed });
+    const { event } = ready;
+    if (event === null) return;
+    const machineNs = atNs - this.offsetNs;
+    const end =
+      event.kind === 'bell'
+        ? this.perform({ ...event, atNs: machineNs, offset: 0 })
+        : this.perform({ ...event, atNs: machineNs, bytes: Buffer.from(event.bytes) });
+    assert(end === null, 'a machine that is ready goes on');
+  }
+
+  /** Whether the machine was to get ready, and is. */
+  private isBaked(): boolean {
+    const { baking } = this.options;
+    if (baking?.watch.isReady !== true) return false;
+    baking.keep(this.course(), this.running());
+    return true;
+  }
+
+  private course(): MachineCourse {
+    const { seed, bootNs, offsetNs, stoppedNs, status, instructionCount: instructions } = this;
+    const text = this.text.capture();
+    const panic = this.panic.capture();
+    return { seed, bootNs, offsetNs, stoppedNs, instructions, status, text, panic };
+  }
+
+  private takeCourse(course: MachineCourse): void {
+    this.seed = course.seed;
+    this.bootNs = course.bootNs;
+    this.offsetNs = course.offsetNs;
+    this.stoppedNs = course.stoppedNs;
+    this.instructionCount = course.instructions;
+    this.status = course.status;
+    this.text.restore(course.text);
+    this.panic.restore(course.panic);
   }
 
   /** Lets the machine run up to the horizon or the next effect. */
   private go(): void {
-    const { host, port } = this.options;
+    const { host, port, baking } = this.options;
+    const watch = baking?.watch ?? null;
+    const untilNs = port.horizonNs - this.offsetNs;
     this.ticket = host.begin({
       kind: 'run',
       machine: this.running(),
-      untilNs: port.horizonNs - this.offsetNs,
-      stopOn: STOPS,
+      untilNs: Math.min(untilNs, watch?.limitNs(this.stoppedNs - this.offsetNs) ?? untilNs),
+      stopOn: watch === null ? STOPS : [...STOPS, ...watch.stops],
       inputs: this.takeInputs(),
     });
   }
 
   /** Waits until it has stopped, and does what it did; gives the end of its life, or null. */
   private await(): Effect | null {
-    const { host, port } = this.options;
+    const { host, port, baking } = this.options;
     assert(this.ticket !== null, 'the machine has set off');
     const ticket = this.ticket;
     this.ticket = null;
@@ -271,6 +309,7 @@ export class MachineGuest implements Guest {
     // It may have run a little past the horizon, and has seen nothing there (see docs/machines.md).
     port.observedNs = Math.min(this.stoppedNs, horizonNs);
     if (end === null && stop.isOff) end = this.powerOff();
+    baking?.watch.saw(stop);
     return end;
   }
 
@@ -341,57 +380,4 @@ export class MachineGuest implements Guest {
     assert(this.machine !== null, 'the machine has been started');
     return this.machine;
   }
-
-  private startOptions(): MachineStart {
-    const { guest, host, port } = this.options;
-    const { type, cpus, memoryMib, shift, initrd, disks } = guest.machine;
-    const mac = formatMac(macOfAddress(nodeAddress(port.guest)));
-    return {
-      machine: type,
-      cpus,
-      memoryMiB: memoryMib,
-      shift,
-      kernel: host.part(guest.image, this.image(guest.image)),
-      ...(initrd === null ? {} : { initrd: host.part(initrd, this.image(initrd)) }),
-      commandLine: this.commandLine(),
-      nics: [{ mac }],
-      disks: disks.map(({ bytes }) => ({ sectors: bytes / 512 })),
-      seed: this.seed,
-      rtcBase: calendarTime(this.bootNs),
-    };
-  }
-
-  /** The image's own words, the node's, and the world's: who it is, and who the others are. */
-  private commandLine(): string {
-    const { guest, port, nodes } = this.options;
-    const own = nodeAddress(port.guest);
-    const others = nodes.map(({ name }, node) => {
-      return `athanor.host=${name},${formatAddress(nodeAddress(node))}`;
-    });
-    return [
-      guest.machine.commandLine,
-      ...port.args.slice(1),
-      `athanor.name=${port.name}`,
-      `athanor.address=${formatAddress(own)}/16`,
-      `athanor.address=eth0,${formatAddress(ipv6Of(own))}/96`,
-      ...others,
-    ].join(' ');
-  }
-
-  private image(digest: string): Uint8Array {
-    const bytes = this.options.images.get(digest);
-    if (bytes !== undefined) return bytes;
-    throw new SimError({
-      code: 'scenario/image',
-      message: `the image ${digest} of guest "${this.options.guest.label}" is not at hand`,
-      place: `node ${this.options.port.name}`,
-      remedy: 'give the kernel and the initial file system with the scenario or bundle',
-    });
-  }
-}
-
-/** The whole second at which the machine's calendar clock begins. */
-function calendarTime(atNs: number): string {
-  const seconds = EPOCH_NS / BigInt(NS_PER_S) + BigInt(Math.floor(atNs / NS_PER_S));
-  return new Date(Number(seconds) * 1_000).toISOString().slice(0, 19);
 }

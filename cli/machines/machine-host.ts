@@ -8,7 +8,7 @@ import {
   type MessagePort,
 } from 'node:worker_threads';
 import { findBackend, type MachineBackend } from '../../bridge/index.ts';
-import { SimError, type ErrorCode, type GuestImage } from '../../sim/index.ts';
+import { SimError, type ErrorCode } from '../../sim/index.ts';
 import { machinesFolder } from '../cache-folder.ts';
 import type { MachineChoice } from './machine-backend.ts';
 import type {
@@ -18,6 +18,7 @@ import type {
   MachineRequest,
   MachineThreadData,
 } from './messages.ts';
+import type { ReadyState } from './ready-entry.ts';
 
 /** Longer than the machine's own limit for an answer, which gives the better error. */
 const WAIT_MS = 150_000;
@@ -49,6 +50,8 @@ export class MachineHost {
   readonly purpose: MachinePurpose;
   /** How many machines may run at once. */
   readonly atOnce: number;
+  /** Where machines are ready, by key: found once, and the same for all runs. */
+  readonly readyStates = new Map<string, ReadyState>();
   private readonly worker: Worker;
   private readonly port: MessagePort;
   private readonly counter = new Int32Array(new SharedArrayBuffer(4));
@@ -56,8 +59,8 @@ export class MachineHost {
   private readonly forgotten = new Set<number>();
   private readonly folder = mkdtempSync(join(tmpdir(), 'athanor-machines-'));
   private readonly parts = new Map<string, string>();
-  /** Of each checkpoint that is gone back to: a machine that stands there; the oldest first. */
-  private readonly parked = new Map<GuestImage, MachineId>();
+  /** Of each state that is gone back to: a machine that stands there; the oldest first. */
+  private readonly parked = new Map<object, MachineId>();
   private nextTicket = 1;
   private nextMachine: MachineId = 1;
   private nextFolder = 1;
@@ -153,16 +156,22 @@ export class MachineHost {
   }
 
   /**
-   * A machine where `image` was taken. The first of an image is what `load` makes, and it stays
-   * there, parked; what is given out is a fork of it, which takes milliseconds.
+   * The machine that stands, parked, where `state` was taken: what `load` makes of it the first
+   * time. It never runs.
    */
-  copyOf(image: GuestImage, load: () => MachineId): MachineId {
-    let original = this.parked.get(image);
+  park(state: object, load: () => MachineId): MachineId {
+    let original = this.parked.get(state);
     if (original === undefined) {
       original = load();
-      this.parked.set(image, original);
+      this.parked.set(state, original);
       if (this.parked.size > PARKED_MAX) this.dropOldest();
     }
+    return original;
+  }
+
+  /** A machine where `state` was taken: a fork of the parked one, which takes milliseconds. */
+  copyOf(state: object, load: () => MachineId): MachineId {
+    const original = this.park(state, load);
     const machine = this.newMachine();
     this.ask({ kind: 'fork', machine: original, as: machine });
     return machine;
@@ -184,9 +193,9 @@ export class MachineHost {
   }
 
   private dropOldest(): void {
-    for (const [image, machine] of this.parked) {
+    for (const [state, machine] of this.parked) {
       this.ask({ kind: 'close', machine });
-      this.parked.delete(image);
+      this.parked.delete(state);
       return;
     }
   }

@@ -68,6 +68,9 @@ async function answer(request: MachineRequest): Promise<MachineReplies[MachineRe
     }
     case 'hash':
       return known(request.machine).hash();
+    case 'seed':
+      await known(request.machine).seedEntropy(request.seed);
+      return null;
     case 'save':
       await known(request.machine).save(request.folder);
       return null;

@@ -38,6 +38,8 @@ export type MachineRequest =
       readonly inputs: readonly MachineInput[];
     }
   | { readonly kind: 'hash'; readonly machine: MachineId }
+  /** What the machine's entropy gives from now on comes of this seed. */
+  | { readonly kind: 'seed'; readonly machine: MachineId; readonly seed: number }
   | { readonly kind: 'save'; readonly machine: MachineId; readonly folder: string }
   | { readonly kind: 'close'; readonly machine: MachineId }
   /** Closes what is no machine. */
@@ -56,6 +58,7 @@ export interface MachineReplies {
     readonly events: readonly MachineEvent[];
   };
   readonly hash: { readonly ram: string; readonly devices: string };
+  readonly seed: null;
   readonly save: null;
   readonly close: null;
   readonly end: null;

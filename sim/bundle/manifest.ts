@@ -11,6 +11,7 @@ import {
   readWord,
   type Read,
 } from '../kernel/shape.ts';
+import { NODES_MAX } from '../plan/admit.ts';
 import type { ScenarioIds } from '../plan/identity.ts';
 import { MEMBERS_MAX } from './members.ts';
 
@@ -37,6 +38,17 @@ export interface MachinesIdentity {
   readonly version: string;
   /** Digest over QEMU's build id, the adapter's and QEMU's sources, and the channel's version. */
   readonly identity: string;
+  /** Where machines began that were ready at their start (CR-55); absent where none were. */
+  readonly ready?: readonly ReadyRecord[];
+}
+
+/** Where a machine was ready. */
+export interface ReadyRecord {
+  readonly node: string;
+  /** SHA-256 over what the machine and its condition are: equal ones are equally ready. */
+  readonly key: string;
+  /** SHA-256 over all that a run can see of the state. */
+  readonly digest: string;
 }
 
 export interface PropertyOutcome {
@@ -229,11 +241,15 @@ const readLineage = readRecord<Lineage>(
   ['shrunk'],
 );
 
-const readMachines = readRecord<MachinesIdentity>({
-  backend: readWord(['plugin', 'patched']),
-  version: readText(),
-  identity: digest,
-});
+const readMachines = readRecord<MachinesIdentity>(
+  {
+    backend: readWord(['plugin', 'patched']),
+    version: readText(),
+    identity: digest,
+    ready: readList(readRecord<ReadyRecord>({ node: readText(), key: digest, digest }), NODES_MAX),
+  },
+  ['ready'],
+);
 
 const readManifest: Read<Manifest> = readRecord<Manifest>(
   {

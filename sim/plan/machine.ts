@@ -10,6 +10,7 @@ import {
   readWord,
   type Read,
 } from '../kernel/shape.ts';
+import { complaintOfReady, readReady, type ReadyDef } from './ready.ts';
 import type { ActionDef, GuestDef, NodeDef, ScenarioDef } from './scenario.ts';
 
 /** Machines of QEMU that run under the world's clock. */
@@ -42,6 +43,8 @@ export interface MachineDef {
   readonly commandLine: string;
   /** The node's `disk` says how they behave. */
   readonly disks: readonly MachineDiskDef[];
+  /** Where its first life begins; absent for one that boots. */
+  readonly ready?: ReadyDef;
 }
 
 export interface MachineDiskDef {
@@ -59,27 +62,31 @@ export interface MachineExtentDef {
 export const MACHINE_EXTENT_BYTES_MAX = 64 * 2 ** 20;
 const EXTENTS_MAX = 65_536;
 
-export const readMachine: Read<MachineDef> = readRecord<MachineDef>({
-  type: readWord(MACHINE_TYPES),
-  cpus: readInteger(1, MACHINE_CPUS_MAX),
-  memoryMib: readInteger(MACHINE_MEMORY_MIB_MIN, MACHINE_MEMORY_MIB_MAX),
-  shift: readInteger(0, MACHINE_SHIFT_MAX),
-  initrd: readNullable(readHex(64)),
-  commandLine: readText(COMMAND_LINE_LENGTH_MAX),
-  disks: readList(
-    readRecord<MachineDiskDef>({
-      bytes: readInteger(DISK_PAGE_BYTES, MACHINE_DISK_BYTES_MAX),
-      extents: readList(
-        readRecord<MachineExtentDef>({
-          offset: readInteger(),
-          bytes: readBytes(MACHINE_EXTENT_BYTES_MAX),
-        }),
-        EXTENTS_MAX,
-      ),
-    }),
-    MACHINE_DISKS_MAX,
-  ),
-});
+export const readMachine: Read<MachineDef> = readRecord<MachineDef>(
+  {
+    type: readWord(MACHINE_TYPES),
+    cpus: readInteger(1, MACHINE_CPUS_MAX),
+    memoryMib: readInteger(MACHINE_MEMORY_MIB_MIN, MACHINE_MEMORY_MIB_MAX),
+    shift: readInteger(0, MACHINE_SHIFT_MAX),
+    initrd: readNullable(readHex(64)),
+    commandLine: readText(COMMAND_LINE_LENGTH_MAX),
+    disks: readList(
+      readRecord<MachineDiskDef>({
+        bytes: readInteger(DISK_PAGE_BYTES, MACHINE_DISK_BYTES_MAX),
+        extents: readList(
+          readRecord<MachineExtentDef>({
+            offset: readInteger(),
+            bytes: readBytes(MACHINE_EXTENT_BYTES_MAX),
+          }),
+          EXTENTS_MAX,
+        ),
+      }),
+      MACHINE_DISKS_MAX,
+    ),
+    ready: readReady,
+  },
+  ['ready'],
+);
 
 /** The path at which a machine's disk stands among its node's files, which keep its bytes. */
 export function machineDiskPath(place: number): string {
@@ -150,6 +157,8 @@ function complaintOfMachine(machine: MachineDef): Complaint {
     const why = `a command line is at most ${COMMAND_LINE_LENGTH_MAX} printable ASCII characters`;
     return ['guest.machine.commandLine', why];
   }
+  const unready = machine.ready === undefined ? null : complaintOfReady(machine.ready);
+  if (unready !== null) return ['guest.machine.ready', unready];
   const wrong = disks.find(({ bytes }) => {
     return bytes <= 0 || bytes > MACHINE_DISK_BYTES_MAX || bytes % DISK_PAGE_BYTES !== 0;
   });

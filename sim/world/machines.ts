@@ -7,11 +7,14 @@ import { machinesOf } from '../plan/machine.ts';
 import type { NodeDef, ScenarioDef } from '../plan/scenario.ts';
 import type { FileSystem } from '../storage/file-system.ts';
 import { MachineDevices, type BlockEnd } from './machine-devices.ts';
+import type { ReadyNode } from './ready-node.ts';
 import type { Note } from './timeline.ts';
 import type { WorldEvent } from './world-event.ts';
 
 export interface MachinesOptions {
   readonly scenario: ScenarioDef;
+  /** Machines that begin where they are ready, by node. */
+  readonly ready: ReadonlyMap<number, ReadyNode>;
   readonly decisions: Decisions;
   readonly events: EventLog;
   readonly network: Network;
@@ -83,9 +86,18 @@ export class Machines {
     return true;
   }
 
-  /** A node's life has begun or ended. */
-  reset(node: number): void {
+  /** A node's life begins: what was under way to it is gone, but for what a ready point brings. */
+  begin(node: number): void {
     this.devices.get(node)?.reset();
+    if (this.options.livesOf(node) !== 1) return;
+    for (const { atNs, end } of this.options.ready.get(node)?.ends ?? []) {
+      this.options.schedule(atNs, node, { kind: 'block', life: 1, end });
+    }
+  }
+
+  /** Whether the node has yet to begin where it is ready: it is without power until then. */
+  awaits(node: number): boolean {
+    return this.options.livesOf(node) === 0 && this.options.ready.has(node);
   }
 
   /** In order of the nodes; nothing where there are no machines. */

@@ -8,12 +8,15 @@ import { Disk } from '../storage/disk.ts';
 import { blankDisk } from '../storage/disk-image.ts';
 import type { FileSystem } from '../storage/file-system.ts';
 import { loadFiles } from './initial-files.ts';
+import type { ReadyNode } from './ready-node.ts';
 import type { Note } from './timeline.ts';
 
 export type DiskAction = Extract<ActionDef, { kind: 'disk' | 'disk-heal' }>;
 
 export interface NodeDisksOptions {
   readonly scenario: ScenarioDef;
+  /** Machines that begin where they are ready: their disks hold what they then do. */
+  readonly ready: ReadonlyMap<number, ReadyNode>;
   readonly decisions: Decisions;
   readonly events: EventLog;
   readonly nowNs: () => VirtualNs;
@@ -43,6 +46,7 @@ export class NodeDisks {
     this.disks.forEach((disk, index) => {
       if (disk !== null) this.files[index]?.attach(disk);
     });
+    for (const [node, { files }] of options.ready) this.files[node]?.restore(files);
   }
 
   /** What an event of the plan does to disks; says whether anything changed. */

@@ -164,10 +164,10 @@ export class NodeLives {
     const life = this.mutable(node);
     if (isAlive(life.status)) return;
     network.setUp(node, true);
-    this.host.machines.reset(node);
     const again = life.lives > 0;
     const { observedNs, cpu, build } = life;
     Object.assign(life, { ...newLife(), lives: life.lives + 1, observedNs, cpu, build });
+    this.host.machines.begin(node);
     this.setStatus(node, 'runnable');
     this.host.checker.temporal?.node(node, 'started', atNs);
     life.localNs = atNs;
@@ -239,6 +239,7 @@ export class NodeLives {
 
   /** Power loss, and a disk as at the start of the world takes the place of the old one. */
   wipe(node: number, atNs: VirtualNs): boolean {
+    if (this.host.machines.awaits(node)) return false;
     this.crash(node, atNs);
     this.files(node).restore(this.host.newDisk(node));
     const kind = this.host.events.kind('guest/wipe');
@@ -260,7 +261,7 @@ export class NodeLives {
 
   /** Starts a node that does not run, as an event of this time. */
   restart(node: number, atNs: VirtualNs): boolean {
-    if (isAlive(this.life(node).status)) return false;
+    if (isAlive(this.life(node).status) || this.host.machines.awaits(node)) return false;
     this.host.schedule(atNs, node, 'start');
     return true;
   }

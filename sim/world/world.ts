@@ -1,10 +1,10 @@
 import { assert } from '../kernel/assert.ts';
-import { Decisions, type DecisionSource, type DecisionsState } from '../kernel/decision.ts';
+import { Decisions, type DecisionSource } from '../kernel/decision.ts';
 import { draw32, streamKey } from '../kernel/draw.ts';
 import { SimError } from '../kernel/errors.ts';
-import { EventLog, type EventKind, type EventLogState } from '../kernel/event-log.ts';
+import { EventLog, type EventKind } from '../kernel/event-log.ts';
 import type { Effect } from '../kernel/guest.ts';
-import { EventQueue, type QueuedEvent, type QueueState } from '../kernel/queue.ts';
+import { EventQueue, type QueuedEvent } from '../kernel/queue.ts';
 import { digest32 } from '../kernel/rolling-digest.ts';
 import { formatTime, type VirtualNs } from '../kernel/units.ts';
 import { encodeUtf8 } from '../kernel/utf8.ts';
@@ -12,10 +12,10 @@ import { Network } from '../network/network.ts';
 import { machinesOf } from '../plan/machine.ts';
 import type { ActionDef, GuestDef, NodeDef, ScenarioDef } from '../plan/scenario.ts';
 import { DirectiveQueues } from '../plan/directives.ts';
-import { PropertyChecker, type CheckerState, type PropertyResult } from '../property/checker.ts';
+import { PropertyChecker, type PropertyResult } from '../property/checker.ts';
 import type { FileSystem } from '../storage/file-system.ts';
 import { assertionFilePath, readAssertionFile } from './assertion-files.ts';
-import { Consoles, type ConsolesState } from './consoles.ts';
+import { Consoles } from './consoles.ts';
 import { isAlive, type NodeLife } from './node-life.ts';
 import { Machines } from './machines.ts';
 import { NodeLives } from './node-lives.ts';
@@ -25,49 +25,17 @@ import { NoteList } from './notes.ts';
 import { Scheduling } from './scheduling.ts';
 import { Slices } from './slices.ts';
 import { PLAN_PHASES } from './plan-actions.ts';
-import type { IdleEvent, PlanFiring } from './plan-report.ts';
-import { PlanRunner, type PlanState } from './plan-runner.ts';
+import type { IdleEvent } from './plan-report.ts';
+import { PlanRunner } from './plan-runner.ts';
 import { watchedTriggers } from './plan-triggers.ts';
 import { makePlanTarget } from './plan-target.ts';
+import type { ReadyNode } from './ready-node.ts';
 import type { EndReason, Step } from './step.ts';
 import type { Note } from './timeline.ts';
 import { canLapse, type WorldEvent } from './world-event.ts';
+import type { WorldOptions, WorldState } from './world-state.ts';
 
-export interface WorldOptions {
-  readonly scenario: ScenarioDef;
-  readonly seed: number;
-  readonly onDecisionFrame: (frame: Uint8Array) => void;
-  readonly onEventFrame: (frame: Uint8Array) => void;
-  readonly onConsole: (node: number, descriptor: 1 | 2, bytes: Uint8Array, atNs: VirtualNs) => void;
-  /** Each whole line of each console. */
-  readonly onLine: (line: string) => void;
-  /** Firings of the plan's events that do nothing in this run; none where absent. */
-  readonly withheld?: readonly PlanFiring[];
-}
-
-export interface WorldState {
-  readonly version: 1;
-  readonly seed: number;
-  readonly begun: boolean;
-  readonly nowNs: VirtualNs;
-  readonly quanta: number;
-  readonly end: EndReason | null;
-  readonly decisions: DecisionsState;
-  readonly events: EventLogState;
-  readonly queue: QueueState<WorldEvent>;
-  readonly lives: readonly NodeLife[];
-  readonly pending: readonly Step[];
-  readonly network: unknown;
-  readonly files: readonly unknown[];
-  readonly consoles: ConsolesState;
-  readonly checker: CheckerState;
-  readonly notes: readonly Note[];
-  readonly plan: PlanState;
-  /** Each node's clocks, or null where they show the world's time. */
-  readonly clocks: readonly unknown[];
-  /** What waits for each machine; absent without machines. */
-  readonly machines?: readonly unknown[];
-}
+export type { WorldOptions, WorldState } from './world-state.ts';
 
 /**
  * The world: a state machine that says what to do next and is told what happened. It calls no
@@ -87,6 +55,7 @@ export class World {
   private readonly disks: NodeDisks;
   private readonly directives: DirectiveQueues;
   private readonly machines: Machines;
+  private readonly ready: ReadonlyMap<number, ReadyNode>;
   private readonly files: readonly FileSystem[];
   private readonly queue = new EventQueue<WorldEvent>();
   private readonly plan: PlanRunner;
@@ -108,6 +77,7 @@ export class World {
     this.scenario = scenario;
     this.seed = seed;
     this.slices = this.makeSlices();
+    this.ready = options.ready ?? new Map();
     this.decisions = new Decisions(seed, options.onDecisionFrame);
     this.events = new EventLog(options.onEventFrame);
     const { nodes, links } = scenario.world;
@@ -129,6 +99,7 @@ export class World {
     });
     this.disks = new NodeDisks({
       scenario,
+      ready: this.ready,
       decisions: this.decisions,
       events: this.events,
       nowNs: () => this.localNow(),
@@ -143,7 +114,7 @@ export class World {
     this.machines = this.makeMachines();
     this.ports = nodes.map((def, index) => this.makePort(def, index));
     const liftedNs = scenario.plan.liveness?.atNs ?? 0;
-    const startsNs = nodes.map(({ startNs }) => startNs);
+    const startsNs = nodes.map(({ startNs }, node) => this.ready.get(node)?.atNs ?? startNs);
     const triggers = watchedTriggers(scenario.plan);
     this.checker = new PropertyChecker(scenario.properties, names, liftedNs, startsNs, triggers);
     this.watchFiles();
@@ -332,16 +303,17 @@ export class World {
 
   private begin(): void {
     this.begun = true;
-    this.scenario.world.nodes.forEach((node, index) => {
-      this.schedule(node.startNs, index, -1, { kind: 'start' });
+    this.scenario.world.nodes.forEach(({ startNs }, node) => {
+      this.schedule(this.ready.get(node)?.atNs ?? startNs, node, -1, { kind: 'start' });
     });
     this.plan.begin();
   }
 
   private makeMachines(): Machines {
-    const { scenario, decisions, events, network, files } = this;
+    const { scenario, ready, decisions, events, network, files } = this;
     return new Machines({
       scenario,
+      ready,
       decisions,
       events,
       network,

@@ -16,6 +16,7 @@ import {
   type NodeDef,
   type PlanFiring,
   type PropertyDef,
+  type ReadyNode,
   type ScenarioDef,
   type Step,
   type DiskAtlasDef,
@@ -49,6 +50,8 @@ export interface SmallOptions {
   readonly linkOf?: (from: number, to: number) => Partial<LinkDef>;
   /** Which nodes are machines, and what these are. */
   readonly machines?: { readonly nodes: readonly string[]; readonly def: MachineDef };
+  /** Machines that begin where they are ready. */
+  readonly ready?: ReadonlyMap<number, ReadyNode>;
 }
 
 /** A scenario of full mesh, without images: its guests are made by the test. */
@@ -126,6 +129,7 @@ export class SmallWorld {
       },
       onLine: () => undefined,
       withheld: options.withheld ?? [],
+      ...(options.ready === undefined ? {} : { ready: options.ready }),
     });
   }
 
