@@ -59,9 +59,31 @@ export function leafScenario(suite: Suite, body: LeafBody): CompiledScenario {
   const source = { file: `${suite.model.file} (${body.name})`, locate: () => null };
   const read = new Map<string, Uint8Array>();
   const result = compileScenario(text as never, source, filesOf(suite, read));
-  if (!result.ok) throw new ErrorList(result.errors);
+  if (!result.ok) throw new ErrorList(result.errors.map((error) => placed(error, suite, body)));
   const { def, images } = result.scenario;
   return { def: withSeed(def, suite), images, sources: specSources(suite, read, images) };
+}
+
+/** An error of the scenario that a leaf is made into, told where the spec says what is wrong. */
+function placed(error: SimError, { model }: Suite, { faults }: LeafBody): SimError {
+  const { code, message, place = '', remedy = 'see docs/scenarios.md' } = error;
+  const [, kind = '', index = '', rest = ''] = /(event|node)\[(\d+)\](\S*)$/.exec(place) ?? [];
+  const [, service = ''] = /guest\.service-([^.]+)/.exec(place) ?? [];
+  const rules = faults.flatMap((name) => {
+    const assumption = model.assumptions.find((each) => each.name === name);
+    return (assumption?.rules ?? []).map((_, at) => ({
+      place: assumption?.place ?? '',
+      what: `rules[${at}]${rest}`,
+    }));
+  });
+  const named = model.services.find(({ name }) => name === service);
+  const found = kind === 'event' ? rules[Number(index)] : undefined;
+  const node = kind === 'node' ? model.services[Number(index)] : named;
+  if (found !== undefined) {
+    return new SimError({ code, message, place: `${found.place}: ${found.what}`, remedy });
+  }
+  if (node === undefined) return error;
+  return new SimError({ code, message, place: `${node.place}: service "${node.name}"`, remedy });
 }
 
 /** The events of an assumption's rules; what only a plan reads is left out. */

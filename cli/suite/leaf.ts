@@ -1,5 +1,5 @@
 import type { Axis, ExploredOrder, PlannedTest } from '../../sim/index.ts';
-import { COUNT_MAX, leafCount, leafDigits } from '../../sim/index.ts';
+import { COUNT_MAX, leafCount, leafDigits, SimError } from '../../sim/index.ts';
 
 /** A dimension of a test that a run can pin. */
 export type LeafAxis =
@@ -82,14 +82,26 @@ export function countExplored(
   };
 }
 
-/** All leaves of axes, in mixed-radix order (FB-46). */
+/** A test has at most so many leaves in a run: they are all kept before the first one runs. */
+export const LEAVES_MAX = 100_000;
+
+/** All leaves of axes, in mixed-radix order (FB-46). Throws `budget/leaves` beyond LEAVES_MAX. */
 export function enumerateLeaves(
   test: PlannedTest,
   axes: readonly LeafAxis[],
   first: number,
 ): readonly Leaf[] {
   const sizes = axes.map(({ size }) => size);
-  return Array.from({ length: leafCount(sizes) }, (_, index) => {
+  const count = leafCount(sizes);
+  if (first + count > LEAVES_MAX) {
+    throw new SimError({
+      code: 'budget/leaves',
+      message: `test "${test.name}" has ${first + count} leaves, more than ${LEAVES_MAX}`,
+      place: axes.map(({ name, size }) => `${name}: ${size}`).join(', '),
+      remedy: 'take fewer options, interleavings: 50, or a smaller max_fires; see sim plan',
+    });
+  }
+  return Array.from({ length: count }, (_, index) => {
     const digits = leafDigits(sizes, index);
     const pins = axes.map((axis, at) => ({ axis, index: digits[at] as number }));
     return { test, index: first + index, pins };

@@ -306,10 +306,11 @@ export class SuiteRunner {
   }
 }
 
-/** An error of a body that does not know where it is. */
-function placed(error: unknown, place: string): unknown {
-  if (!(error instanceof SimError) || error.place !== undefined) return error;
+/** An error of a guest, which does not know of which suite it is. */
+function placed(error: unknown, suite: string): unknown {
+  if (!(error instanceof SimError) || !error.code.startsWith('guest/')) return error;
   const { code, message, remedy } = error;
+  const place = error.place === undefined ? suite : `${suite}: ${error.place}`;
   return new SimError({
     code,
     message,

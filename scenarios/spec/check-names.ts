@@ -1,6 +1,10 @@
+import { NODE_NAME } from '../../sim/index.ts';
 import { didYouMean } from '../suggest.ts';
 import type { SpecModel } from './spec-model.ts';
 import { specError } from './spec-error.ts';
+
+/** The name of the node that bodies of tests run on. */
+const BODY_NODE = 'test';
 
 /** A level that a guest of the spec cannot keep is refused, with the guest and the reason (FB-68). */
 export function checkLevel({ determinism, services }: SpecModel): void {
@@ -20,6 +24,7 @@ export function checkNames(model: SpecModel): void {
   refuseTwice('service', model.services);
   refuseTwice('fault assumption', model.assumptions);
   refuseTwice('test', model.tests);
+  model.services.forEach(checkNode);
   const services = model.services.map(({ name }) => name);
   for (const { name, dependsOn, place } of model.services) {
     for (const other of dependsOn) known(other, services, `service "${name}" depends on`, place);
@@ -37,6 +42,18 @@ export function checkNames(model: SpecModel): void {
     if (scenario !== null) known(scenario, scenarios, `test "${name}" runs`, place);
     for (const fault of faults) known(fault, assumptions, `test "${name}" has the fault`, place);
   }
+}
+
+/** A service is a node of the simulated network: its name is a host's, and not the one of the body's node. */
+function checkNode({ name, place }: SpecModel['services'][number]): void {
+  if (name === BODY_NODE) {
+    const message = `the service "${name}" has the name of the node that bodies of tests run on`;
+    throw specError('name', message, place, 'give it another name');
+  }
+  if (NODE_NAME.test(name)) return;
+  const message = `"${name}" is no host name, which a service's has to be`;
+  const remedy = 'write small letters, digits and inner hyphens, at most 63';
+  throw specError('name', message, place, remedy);
 }
 
 function refuseTwice(

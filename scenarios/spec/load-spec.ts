@@ -1,11 +1,10 @@
 import ts from 'typescript';
-import type { DeterminismContract, PlanDiagnostic } from '../../sim/index.ts';
+import { SimError, type DeterminismContract, type PlanDiagnostic } from '../../sim/index.ts';
 import { bodyAxes } from './body-axes.ts';
 import {
   DEFAULT_DETERMINISM,
   readAssumption,
   readDeterminism,
-  readExpect,
   readMatrix,
   readService,
 } from './read-declarations.ts';
@@ -21,7 +20,7 @@ import type {
   SpecService,
   SpecTest,
 } from './spec-model.ts';
-import { showStatic, unwrap, type DeclaredKind, type Static } from './static-value.ts';
+import { unwrap, type DeclaredKind, type Static } from './static-value.ts';
 
 /** A spec has at most so many files. */
 const FILES_MAX = 1_000;
@@ -87,10 +86,21 @@ class SpecLoader {
     this.files.set(file, text);
     const module = new SpecModule(file, text);
     this.modules.set(file, module);
-    for (const path of module.imports) this.load(path);
+    for (const { path, place } of module.imports) this.import(path, place);
     module.linkImports((path, name) => this.modules.get(path)?.lookUp(name));
     for (const statement of module.source.statements) this.statement(statement, module);
     return module;
+  }
+
+  /** A file that cannot be read is told at the place that asks for it. */
+  private import(path: string, place: string): void {
+    try {
+      this.load(path);
+    } catch (error) {
+      if (!(error instanceof SimError) || !error.code.startsWith('input/')) throw error;
+      const remedy = 'write the path of a file of the spec, with its ending: "./own.ts"';
+      throw specError('import', error.message, place, remedy);
+    }
   }
 
   private statement(statement: ts.Statement, module: SpecModule): void {
@@ -186,7 +196,8 @@ class SpecLoader {
     const { options, body } = bodyAndOptions(args, reader, ['timeout', 'expect']);
     const axes = bodyAxes(body, module);
     this.scenarios.push({ name, axes, place });
-    this.addTest({ name, kind: 'scenario', axes, place, scenario: name, ...common(options) });
+    const ends = common(options, reader);
+    this.addTest({ name, kind: 'scenario', axes, place, scenario: name, ...ends });
     return { kind: 'declared', declared: 'scenario', name };
   }
 
@@ -196,7 +207,8 @@ class SpecLoader {
     const { options, body } = bodyAndOptions(args, reader, ['timeout', 'expect', 'faults']);
     const faults = assumptionNames(options, reader);
     const axes = bodyAxes(body, module);
-    this.addTest({ name, kind: 'test_builtin', axes, place, faults, ...common(options) });
+    const ends = common(options, reader);
+    this.addTest({ name, kind: 'test_builtin', axes, place, faults, ...ends });
     return { kind: 'value', value: null };
   }
 
@@ -207,7 +219,8 @@ class SpecLoader {
     const scenario = reader.name(options.get('scenario'), ['scenario'], 'scenario');
     const faults = assumptionNames(options, reader);
     if (faults.length === 0) reader.fail('it has no faults', 'write faults: [..]');
-    this.addTest({ name, kind: 'fault_scenario', place, scenario, faults, ...common(options) });
+    const ends = common(options, reader);
+    this.addTest({ name, kind: 'fault_scenario', place, scenario, faults, ...ends });
     return { kind: 'value', value: null };
   }
 
@@ -276,11 +289,13 @@ function bodyAndOptions(
   return { options, body };
 }
 
-function common(options: ReadonlyMap<string, Static>): Pick<SpecTest, 'expect' | 'timeout'> {
-  const timeout = options.get('timeout');
+function common(
+  options: ReadonlyMap<string, Static>,
+  reader: WordReader,
+): Pick<SpecTest, 'expect' | 'timeout'> {
   return {
-    expect: readExpect(options.get('expect')),
-    timeout: timeout === undefined ? null : showStatic(timeout),
+    expect: reader.expect(options.get('expect')),
+    timeout: reader.span(options.get('timeout'), 'timeout'),
   };
 }
 
@@ -288,7 +303,5 @@ function assumptionNames(
   options: ReadonlyMap<string, Static>,
   reader: WordReader,
 ): readonly string[] {
-  return reader.list(options.get('faults'), 'faults').map((each) => {
-    return reader.name(each, ['assumption'], 'faults');
-  });
+  return reader.names(options.get('faults'), 'assumption', 'faults');
 }

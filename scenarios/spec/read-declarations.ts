@@ -23,10 +23,10 @@ export function readService({ args, place }: Declaration): SpecService {
   const given = options.get('env');
   if (given?.kind === 'table') {
     for (const [key, value] of given.entries) env.set(key, showStatic(value));
+  } else if (given !== undefined && given.kind !== 'computed') {
+    reader.fail(`env is ${showStatic(given)}, not a table`, 'write env: { NAME: "value" }');
   }
-  const dependsOn = reader.list(options.get('dependsOn'), 'dependsOn').map((each) => {
-    return reader.name(each, ['service'], 'dependsOn');
-  });
+  const dependsOn = reader.names(options.get('dependsOn'), 'service', 'dependsOn');
   const guest = options.get('guest');
   const isMachine =
     guest?.kind === 'table' && (guest.entries.has('machine') || guest.entries.has('vm'));
@@ -40,8 +40,8 @@ function readPorts(value: Static | undefined, reader: WordReader): SpecPort[] {
     return reader.fail('ports is no table', 'write ports: { main: { port: 7000 } }');
   }
   return [...value.entries].map(([name, port]) => {
-    if (port.kind === 'value' && typeof port.value === 'number') {
-      return { name, protocol: 'tcp', port: port.value };
+    if (port.kind !== 'table') {
+      return { name, protocol: 'tcp', port: readPort(port, `ports.${name}`, reader) };
     }
     const options = reader.table(port, ['port', 'protocol']);
     const number = options.get('port');
@@ -49,9 +49,16 @@ function readPorts(value: Static | undefined, reader: WordReader): SpecPort[] {
     return {
       name,
       protocol: protocol === undefined ? 'tcp' : reader.text(protocol, 'protocol'),
-      port: number?.kind === 'value' && typeof number.value === 'number' ? number.value : null,
+      port: readPort(number, `ports.${name}.port`, reader),
     };
   });
+}
+
+/** Null for a port that is computed, or left out. */
+function readPort(value: Static | undefined, key: string, reader: WordReader): number | null {
+  if (value?.kind === 'computed') return null;
+  const port = reader.whole(value, key, 65_535);
+  return port === 0 ? reader.fail(`${key} is 0`, 'give a port from 1 to 65535') : port;
 }
 
 export function readAssumption({ args, place }: Declaration): SpecAssumption {
@@ -94,16 +101,14 @@ export function readDeterminism({ args, place }: Declaration): {
     // Measured: bundles of wasm guests repeat byte for byte, but no instruction can be addressed.
     reader.fail('wasm guests keep levels up to L4, not L5', 'ask for L4, or run machines');
   }
-  const strict = options.get('strict');
-  const seed = options.get('seed');
+  const given = options.get('strict');
+  const strict = given?.kind === 'value' ? given.value : DEFAULT_DETERMINISM.strict;
+  if (typeof strict !== 'boolean' || (given !== undefined && given.kind !== 'value')) {
+    return reader.fail('strict is neither true nor false', 'write one of them');
+  }
   return {
-    contract: {
-      level: asked as Level,
-      runtime: kind,
-      strict: strict?.kind === 'value' ? strict.value !== false : DEFAULT_DETERMINISM.strict,
-      explicit: true,
-    },
-    seed: seed?.kind === 'value' && typeof seed.value === 'number' ? seed.value : null,
+    contract: { level: asked as Level, runtime: kind, strict, explicit: true },
+    seed: reader.whole(options.get('seed'), 'seed', Number.MAX_SAFE_INTEGER),
   };
 }
 
@@ -116,17 +121,13 @@ export function readMatrix({ args, place }: Declaration): {
 } {
   const reader = new WordReader('faultMatrix()', place);
   const options = reader.table(args[0], MATRIX_KEYS);
-  const scenarios = reader.list(options.get('scenarios'), 'scenarios').map((each) => {
-    return reader.name(each, ['scenario'], 'scenarios');
-  });
-  const faults = reader.list(options.get('faults'), 'faults').map((each) => {
-    return reader.name(each, ['assumption'], 'faults');
-  });
+  const scenarios = reader.names(options.get('scenarios'), 'scenario', 'scenarios');
+  const faults = reader.names(options.get('faults'), 'assumption', 'faults');
   if (scenarios.length === 0 || faults.length === 0) {
     const which = scenarios.length === 0 ? 'scenarios' : 'faults';
     reader.fail(`the matrix is empty: it has no ${which}`, `name at least one of its ${which}`);
   }
-  const common = readExpect(options.get('expect'));
+  const common = reader.expect(options.get('expect'));
   const overrides = cellTable(reader, options.get('overrides'), ['expect']);
   const excluded = cellTable(reader, options.get('exclude'), []);
   const cells = scenarios.flatMap((scenario) => {
@@ -134,13 +135,12 @@ export function readMatrix({ args, place }: Declaration): {
       const key = `${scenario}\n${fault}`;
       if (excluded.has(key)) return [];
       const own = overrides.get(key)?.get('expect');
-      const expect = own === undefined ? common : readExpect(own);
+      const expect = own === undefined ? common : reader.expect(own);
       return [{ name: `${scenario}_${fault}`, scenario, fault, expect }];
     });
   });
   if (cells.length === 0) reader.fail('every cell is excluded', 'leave one of them in');
-  const timeout = options.get('timeout');
-  return { cells, timeout: timeout === undefined ? null : showStatic(timeout) };
+  return { cells, timeout: reader.span(options.get('timeout'), 'timeout') };
 }
 
 function cellTable(
@@ -155,9 +155,4 @@ function cellTable(
     return [`${scenario}\n${fault}`, cell] as const;
   });
   return new Map(found);
-}
-
-/** What an expectation is shown as. */
-export function readExpect(value: Static | undefined): string | null {
-  return value === undefined ? null : showStatic(value);
 }

@@ -36,7 +36,7 @@ export class SpecModule implements Names {
   readonly file: string;
   readonly source: ts.SourceFile;
   /** Modules of the spec that this one imports, as paths from the spec's folder. */
-  readonly imports: readonly string[];
+  readonly imports: readonly { readonly path: string; readonly place: string }[];
   private readonly words = new Map<string, SpecWord>();
   private readonly names = new Map<string, Static>();
   private readonly imported = new Map<string, { readonly file: string; readonly name: string }>();
@@ -92,7 +92,7 @@ export class SpecModule implements Names {
     return placeOf(this.file, this.source, node);
   }
 
-  private readImport(statement: ts.Statement): string[] {
+  private readImport(statement: ts.Statement): SpecModule['imports'] {
     if (!ts.isImportDeclaration(statement) || !ts.isStringLiteral(statement.moduleSpecifier)) {
       return [];
     }
@@ -117,7 +117,7 @@ export class SpecModule implements Names {
         this.imported.set(name.text, { file, name: (propertyName ?? name).text });
       }
     }
-    return [file];
+    return [{ path: file, place: this.place(statement.moduleSpecifier) }];
   }
 
   private readWords(bindings: ts.NamedImportBindings | undefined): void {

@@ -69,11 +69,14 @@ export interface FaultAssumptionOptions {
   readonly rules: readonly FaultRule[];
 }
 
+/** What a body is to come to. */
+export type Outcome = 'passes' | 'fails';
+
 export interface ScenarioOptions {
   /** Virtual time after which the run is cut off: `inconclusive`. */
   readonly timeout?: Span;
   /** `fails` where the body is expected to fail. */
-  readonly expect?: string;
+  readonly expect?: Outcome;
 }
 
 export interface TestOptions extends ScenarioOptions {
@@ -95,7 +98,7 @@ export interface FaultMatrixOptions extends ScenarioOptions {
   readonly scenarios: readonly (Scenario | string)[];
   readonly faults: readonly (FaultAssumption | string)[];
   /** Cells that expect something of their own. */
-  readonly overrides?: readonly (MatrixCell & { readonly expect?: string })[];
+  readonly overrides?: readonly (MatrixCell & { readonly expect?: Outcome })[];
   /** Cells that are not run. */
   readonly exclude?: readonly MatrixCell[];
 }

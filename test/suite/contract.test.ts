@@ -203,6 +203,55 @@ describe('specs that are wrong', () => {
     });
   });
 
+  it.each([
+    [
+      'a rule with a mistake',
+      `const db = service('db', { body: () => {} });
+       const fine = faultAssumption('fine', { target: db, rules: [{ do: 'crash', node: 'db' }, { do: 'pause', node: 'db', for: '1s' }] });
+       const bad = faultAssumption('bad', { target: db, rules: [{ do: 'crash', node: 'db' }, { do: 'crash', nod: 'db' }] });
+       test('t', { faults: [fine, bad] }, () => {});`,
+      [5, 'scenario/unknown-key', 'w.sim.ts:5:20: rules[1].nod'],
+    ],
+    [
+      'a guest that is not there',
+      `service('a', { body: () => {} });\nservice('db', { guest: { wasm: 'none.wasm' } });\ntest('t', () => {});`,
+      [5, 'input/missing', 'w.sim.ts:4:1: service "db"'],
+    ],
+    [
+      'a guest that is no module',
+      `service('db', { guest: { wasm: 'w.sim.ts' } });\ntest('t', () => {});`,
+      [5, 'guest/malformed', 'w.sim.ts, test "t": offset 0'],
+    ],
+    [
+      'more leaves than fit',
+      `test('t', () => { for (const n of [1, 2]) choose('n' + n, Array.from({ length: 1000 })); });`,
+      [2, 'budget/leaves', '(computed name): 1, n1: 1000, n2: 1000'],
+    ],
+    [
+      'more orders than there are numbers for',
+      `test('t', async () => { await parallel(${Array(30).fill('() => {}').join()}, { interleavings: 'all' }); });`,
+      [2, 'budget/leaves', expect.stringMatching(/^parallel#1: \d+$/) as string],
+    ],
+  ])('answers %s where the spec says it, before any leaf has run', async (_, text, wanted) => {
+    folder.write('w.sim.ts', WORDS + text);
+    const args = ['test', 'w.sim.ts', '--no-types', '--format', 'jsonl'];
+    const { exitCode, records, stderr } = await folder.sim(args);
+    expect(records().map(({ type }) => type)).toEqual(['plan']);
+    const { code, place, remedy } = JSON.parse(stderr) as Record<string, unknown>;
+    expect([exitCode, code, place]).toEqual(wanted);
+    expect(remedy).toMatch(/./);
+  });
+
+  it('answers a file that is not there at its import', async () => {
+    folder.write('w.sim.ts', `${WORDS}import { x } from './gone.ts';`);
+    const { stderr } = await folder.sim(['plan', 'w.sim.ts', '--format', 'jsonl']);
+    expect(JSON.parse(stderr)).toMatchObject({
+      code: 'scenario/spec-import',
+      message: 'cannot read "gone.ts": there is no such file',
+      place: 'w.sim.ts:3:19',
+    });
+  });
+
   it('answers unknown flags of both commands', async () => {
     for (const command of [
       ['plan', '--cots'],

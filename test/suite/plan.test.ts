@@ -69,11 +69,11 @@ describe('the plan of a spec', () => {
       faultAssumption('slow', { target: 'db', rules: [{ do: 'pause', node: 'db', at: '0s', for: '1s' }] });
       scenario('s', () => {});
       scenario('r', () => {});
-      faultMatrix({ scenarios: ['s', 'r'], faults: ['down', 'slow'], expect: 'works',
+      faultMatrix({ scenarios: ['s', 'r'], faults: ['down', 'slow'], expect: 'passes',
         overrides: [{ scenario: 'r', fault: 'slow', expect: 'fails' }],
         exclude: [{ scenario: 's', fault: 'slow' }] });`);
     const [s, r] = tests.slice(2) as [PlannedTest, PlannedTest];
-    expect([s.matrixCells, countTest(s).instances, s.expect]).toEqual([['s_down'], 1, 'works']);
+    expect([s.matrixCells, countTest(s).instances, s.expect]).toEqual([['s_down'], 1, 'passes']);
     expect(r.matrixCells).toEqual(['r_down', 'r_slow']);
     expect([countTest(r).instances, r.expect]).toEqual([2, '(mixed — per-cell overrides)']);
   });
@@ -269,6 +269,24 @@ describe('specs that cannot be planned', () => {
     ['an unknown option', `service('db', { port: 1 });`, 'spec-value'],
     ['a fault that nobody declared', `test('t', { faults: ['x'] }, () => {});`, 'spec-dangling'],
     ['an import from the host', `import fs from 'node:fs';`, 'spec-import'],
+    ['a seed that is no number', `determinism({ seed: 'abc' });`, 'spec-value'],
+    ['a seed that only a run tells', `determinism({ seed: make() });`, 'spec-value'],
+    ['a strictness that is none', `determinism({ strict: 'no' });`, 'spec-value'],
+    ['variables that are no table', `service('db', { env: 5 });`, 'spec-value'],
+    ['a port that is none', `service('db', { ports: { a: 99999 } });`, 'spec-value'],
+    ['a port that is a text', `service('db', { ports: { a: { port: 'x' } } });`, 'spec-value'],
+    ['a service that is no host name', `service('My Db');`, 'spec-name'],
+    ['a service with the name of the body', `service('test');`, 'spec-name'],
+    ['a timeout that is a number', `test('t', { timeout: 5 }, () => {});`, 'spec-value'],
+    ['a timeout that is no span', `test('t', { timeout: 'soon' }, () => {});`, 'spec-value'],
+    ['an expectation that is none', `test('t', { expect: 'failes' }, () => {});`, 'spec-value'],
+    ['a fault twice', `${DOWN} test('t', { faults: ['down', 'down'] }, () => {});`, 'spec-value'],
+    [
+      'a cell twice',
+      `${DOWN} scenario('s', () => {}); faultMatrix({ scenarios: ['s', 's'], faults: ['down'] });`,
+      'spec-value',
+    ],
+    ['an empty name', `test('', () => {});`, 'spec-value'],
     ['FB-52 halt outside a body', `halt('no');`, 'spec-outside'],
     ['FB-68 a level that wasm cannot keep', `determinism({ level: 'L5' });`, 'spec-value'],
   ])('refuses %s', (_, text, code) => {
