@@ -42,7 +42,8 @@ export async function bisectOverTime(line: DecisionLine, sampler: Sampler): Prom
   const grid = Array.from({ length: GRID + 1 }, (_, index) => {
     return Math.floor((line.length * index) / GRID);
   });
-  await sampler.sample(grid, FUTURES_FIRST);
+  // Of a short line some are the same position, whose futures count once.
+  await sampler.sample([...new Set(grid)], FUTURES_FIRST);
   if (sampler.share(0) >= CERTAIN) await sampler.sample([0], FUTURES_MAX);
   const start = sampler.share(0);
   if (start >= CERTAIN) return { points: points(line, sampler), rise: null, certain: null };

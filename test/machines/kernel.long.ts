@@ -134,9 +134,7 @@ describe("Debian's kernel on a machine of a scenario", { timeout: 600_000 }, () 
     // What one machine has written, the same one finds, also after it started over.
     expect(lineOf(ended, 'again', /^once more, with changed/)).not.toBe(null);
     expect(lineOf(ended, 'off', /^finds the user’s/)).not.toBe(null);
-    expect(lineOf(ended, 'off', /^no space for \d+ bytes at sector \d+ of \/vda$/)).not.toBe(
-      null,
-    );
+    expect(lineOf(ended, 'off', /^no space for \d+ bytes at sector \d+ of \/vda$/)).not.toBe(null);
     expect(lineOf(ended, 'off', /^dd says 1$/)).not.toBe(null);
     expect(readFileSync(path('user.img'))).toEqual(image);
     const after = statSync(path('user.img'), { bigint: true });

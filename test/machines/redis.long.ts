@@ -3,6 +3,13 @@ import { lineOf, MachineFolder, verdictOf, type Ended } from './machine-folder.t
 
 const LOST = /^lost (\d+) of (\d+) acknowledged keys, window (\d+) ms$/;
 
+const KEPT = 'nothing acknowledged is lost';
+const PAUSE = 'do = "pause"\nnode = "redis"\nfor = "30ms"';
+const END_OF_CLIENT =
+  '[[event]]\nname = "end of the client"\nat = "3500ms"\ndo = "kill"\nnode = "client"\n\n';
+/** Eight futures at each of the three positions that there are. */
+const BISECT_BUDGET = 24;
+
 /** Of a run's client: keys that are missing, keys that were acknowledged, and the loss window. */
 function lossOf(run: Ended): readonly number[] {
   const line = lineOf(run, 'client', LOST) ?? [];
@@ -15,6 +22,21 @@ describe("Debian's Redis on a machine that loses its power", { timeout: 900_000 
     await folder.image('redis');
     folder.scenario('redis-everysec', 'everysec');
     folder.scenario('redis-always', 'always');
+    // A pause that harms nobody, and a loss of power that may come or not; else nothing is drawn.
+    folder.scenario('redis-everysec', 'chance', [
+      ['rootfstype=ramfs', 'rootfstype=ramfs cryptomgr.notests'],
+      ['\njitter = "2ms"', ''],
+      ['crash = "reordered"\ntear = "10%"', 'crash = "ordered"'],
+      ['name = "slow flushes"\nat = "3s"', 'name = "a pause"\nat = "1500ms"'],
+      ['do = "disk"\nnodes = ["redis"]\nsync_latency = "400ms"', PAUSE],
+      ['at = "5s"\nwithin = "2s"', 'at = "1800ms"\nchance = "50%"'],
+      ['at = "10s"', 'at = "3500ms"'],
+      [
+        '[[property]]\nname = "the client is done"',
+        `${END_OF_CLIENT}[[property]]\nname = "${KEPT}"`,
+      ],
+      ['kind = "exit"\nnodes = ["client"]', 'kind = "linearizable"\nmodel = "set"'],
+    ]);
     // The drive acknowledges flushes from its cache; what it loses is the end of what was written.
     folder.scenario('redis-always', 'lying', [
       ['rootfstype=ramfs', 'rootfstype=ramfs cryptomgr.notests'],
@@ -63,5 +85,21 @@ describe("Debian's Redis on a machine that loses its power", { timeout: 900_000 
     expect(verdictOf(everysec, 'the client is done')).toBe('pass');
     const replayed = await folder.sim('replay', 'everysec.athanor', '--check', 'log');
     expect([replayed.exitCode, replayed.errors]).toEqual([0, '']);
+  });
+
+  it('is bisected in time: to the loss of power, at its moment', async () => {
+    const failed = await run('chance', 1, '--out', 'chance.athanor');
+    expect(failed.exitCode, failed.errors).toBe(1);
+    expect(lossOf(failed)[0]).toBeGreaterThan(0);
+    const budget = ['--budget', String(BISECT_BUDGET), '--jobs', '2'];
+    const { records } = await folder.sim('bisect', 'chance.athanor', ...budget);
+    const rise = records.find(({ type, which }) => type === 'moment' && which === 'rise');
+    expect(rise).toMatchObject({
+      decision: { stream: 'plan/loss of power/chance', atNs: 1_800_000_000 },
+    });
+    const points = records.filter(({ type }) => type === 'point');
+    const shares = points.map(({ share }) => Number(share));
+    expect(Math.max(...shares.slice(0, 2))).toBeLessThan(0.9);
+    expect(shares.slice(2)).toEqual([1, 1]);
   });
 });
