@@ -7,6 +7,7 @@ import { machinesFolder } from '../cli/cache-folder.ts';
 import type { Benchmark, Figure } from './harness.ts';
 import { smallImage } from './machine-image.ts';
 import { copies, pace, steps } from './machine-figures.ts';
+import { sideBySide } from './machine-pair.ts';
 import { againstStock } from './machine-stock.ts';
 import { replays } from './machine-replay.ts';
 import { packagePath } from './paths.ts';
@@ -59,6 +60,7 @@ export const machineBenchmark: Benchmark = {
       add('an idle guest', await pace(options));
       add('beside a stock QEMU', await againstStock(options));
       add('replays', await replays(backend, image));
+      add('two machines', await sideBySide(backend, image));
       add('set-up', [await setUp(backend)]);
     }
     return figures;

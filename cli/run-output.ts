@@ -184,7 +184,10 @@ function verdictLine({ outcome, error }: RunRecord, { output }: Context): string
     error: colors.red,
   };
   const verdict = paint[outcome.verdict](colors.bold(outcome.verdict));
-  if (error !== null) return `${verdict}  ${error.code}: ${error.message}`;
+  if (error !== null) {
+    const place = error.place === undefined ? '' : ` (${error.place})`;
+    return `${verdict}  ${error.code}: ${error.message}${place}`;
+  }
   const { endNs, quanta, decisionCount, eventCount } = outcome;
   const counts =
     `${groupDigits(quanta)} quanta, ${groupDigits(decisionCount)} decisions, ` +

@@ -119,7 +119,7 @@ export class MachineGuest implements Guest {
     }
     const folder = host.emptyFolder();
     try {
-      host.ask({ kind: 'save', machine: this.running(), folder });
+      host.ask({ kind: 'save', machine: this.running(), folder }, this.where);
       const pages = new Map<number, Uint8Array>();
       const files: (readonly [string, number])[] = [];
       let place = 0;
@@ -161,7 +161,8 @@ export class MachineGuest implements Guest {
 
   digest(): string {
     if (this.machine === null) return NOTHING;
-    const { ram, devices } = this.options.host.ask({ kind: 'hash', machine: this.running() });
+    const request = { kind: 'hash', machine: this.machine } as const;
+    const { ram, devices } = this.options.host.ask(request, this.where);
     return ram + devices;
   }
 
@@ -191,13 +192,8 @@ export class MachineGuest implements Guest {
       }
       const machine = host.newMachine();
       const gdb = isDebugged ? host.gdbSocket : null;
-      host.ask({
-        kind: 'restore',
-        machine,
-        start: machineStart(this.place, this.course()),
-        folder,
-        gdb,
-      });
+      const start = machineStart(this.place, this.course());
+      host.ask({ kind: 'restore', machine, start, folder, gdb }, this.where);
       return machine;
     } finally {
       // The process has its memory mapped: the file goes when it does.
@@ -223,7 +219,8 @@ export class MachineGuest implements Guest {
     this.offsetNs = atNs;
     this.stoppedNs = atNs;
     const machine = host.newMachine();
-    host.ask({ kind: 'start', machine, start: machineStart(this.place, this.course()) });
+    const start = machineStart(this.place, this.course());
+    host.ask({ kind: 'start', machine, start }, this.where);
     this.machine = machine;
   }
 
@@ -296,7 +293,7 @@ export class MachineGuest implements Guest {
     assert(this.ticket !== null, 'the machine has set off');
     const ticket = this.ticket;
     this.ticket = null;
-    const stop = host.take(ticket);
+    const stop = host.take(ticket, this.where);
     this.instructionCount = stop.instructions;
     const horizonNs = port.horizonNs;
     let end: Effect | null = null;
@@ -374,6 +371,11 @@ export class MachineGuest implements Guest {
     return this.devices.takeInputs().map((input) => {
       return { ...input, atNs: input.atNs - this.offsetNs };
     });
+  }
+
+  /** Where its errors are. */
+  private get where(): string {
+    return `node ${this.options.port.name}`;
   }
 
   private running(): MachineId {

@@ -118,11 +118,12 @@ export class MachineHost {
     return path;
   }
 
-  /** Asks and waits. Throws what the machine failed with. */
+  /** Asks and waits. Throws what the machine failed with, and where that was. */
   ask<K extends MachineRequest['kind']>(
     request: Extract<MachineRequest, { kind: K }>,
+    place?: string,
   ): MachineReplies[K] {
-    return this.take(this.begin(request));
+    return this.take(this.begin(request), place);
   }
 
   /** Asks without waiting; `take` gives the answer, or `forget` sees to it that nobody has to. */
@@ -134,15 +135,15 @@ export class MachineHost {
     return { kind: request.kind, number };
   }
 
-  /** Waits for the answer to what `begin` asked. Throws what the machine failed with. */
-  take<K extends MachineRequest['kind']>({ number }: Ticket<K>): MachineReplies[K] {
+  /** Waits for the answer to what `begin` asked. Throws what the machine failed with, and where. */
+  take<K extends MachineRequest['kind']>({ number }: Ticket<K>, place?: string): MachineReplies[K] {
     for (let waitedMs = 0; ;) {
       const seen = Atomics.load(this.counter, 0);
       this.receive();
       const reply = this.replies.get(number);
       if (reply !== undefined) {
         this.replies.delete(number);
-        if ('error' in reply) throw errorOf(reply);
+        if ('error' in reply) throw errorOf(reply, place);
         return reply.reply as MachineReplies[K];
       }
       if (this.failure !== null || (waitedMs >= WAIT_MS && !this.isPatient)) throw this.silent();
@@ -219,8 +220,11 @@ export class MachineHost {
   }
 }
 
-function errorOf({ error }: Extract<MachineReply, { error: unknown }>): SimError {
-  const { code, message, place, remedy } = error;
+function errorOf(
+  { error }: Extract<MachineReply, { error: unknown }>,
+  where: string | undefined,
+): SimError {
+  const { code, message, remedy, place = where } = error;
   return new SimError({
     code: code as ErrorCode,
     message,
