@@ -38,7 +38,7 @@ export async function run(
     }
     if (options.suggest) {
       output.say('');
-      output.say(suggestions ?? 'nothing to suggest: every edge has a fault test');
+      output.say(suggestions ?? 'nothing to suggest: no edge is without a fault test');
     }
     for (const line of met?.lines ?? []) output.say(line);
   }

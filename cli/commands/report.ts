@@ -51,7 +51,7 @@ function sourceOf(bundle: Bundle, text: string, context: Context): ReportSource 
     endNs: outcome.endNs,
     engine: `${engine.name} ${engine.version}`,
     scenarioId: ids.scenario,
-    replay: `sim replay ${shellQuote(text)}`,
+    replay: `${context.host.command} replay ${shellQuote(text)}`,
     nodes: nodesOf(bundle),
     properties: outcome.properties,
     rows,

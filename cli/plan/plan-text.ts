@@ -81,7 +81,8 @@ export function coverageLines({ services, edges }: PlanTree): readonly string[] 
     lines.push(`  ${covered ? '✓' : '⚠'} ${from} → ${to} ${note}`);
   }
   const open = edges.filter(({ faultTests }) => faultTests.length === 0).length;
-  if (open > 0) lines.push(`${open} edge(s) without fault coverage — see sim plan --suggest`);
+  if (edges.length === 0) lines.push('no service depends on another: there is nothing to cover');
+  else if (open > 0) lines.push(`${open} edge(s) without fault coverage — see sim plan --suggest`);
   else lines.push('every edge has a fault test');
   return lines;
 }

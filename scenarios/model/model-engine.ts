@@ -39,7 +39,7 @@ const modulesSchema = z
 function locator(files: readonly ModelModule[]): ModelProgram['locate'] {
   const maps = new Map<string, SourceMap>();
   return (text) => {
-    return text.replace(/\(([^()\s]+):(\d+):(\d+)\)/g, (whole, name: string, line, column) => {
+    return text.replace(/\((.+):(\d+):(\d+)\)$/gm, (whole, name: string, line, column) => {
       const file = files.find((each) => each.name === name);
       if (file === undefined) return whole;
       const map = maps.get(name) ?? new SourceMap(JSON.parse(file.map) as SourceMapPayload);
