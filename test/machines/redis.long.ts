@@ -7,6 +7,8 @@ const KEPT = 'nothing acknowledged is lost';
 const PAUSE = 'do = "pause"\nnode = "redis"\nfor = "30ms"';
 const END_OF_CLIENT =
   '[[event]]\nname = "end of the client"\nat = "3500ms"\ndo = "kill"\nnode = "client"\n\n';
+/** The first seed whose loss of power comes, of five that might. */
+const CHANCE_SEED = 14;
 /** Eight futures at each of the three positions that there are. */
 const BISECT_BUDGET = 24;
 
@@ -29,7 +31,7 @@ describe("Debian's Redis on a machine that loses its power", { timeout: 900_000 
       ['crash = "reordered"\ntear = "10%"', 'crash = "ordered"'],
       ['name = "slow flushes"\nat = "3s"', 'name = "a pause"\nat = "1500ms"'],
       ['do = "disk"\nnodes = ["redis"]\nsync_latency = "400ms"', PAUSE],
-      ['at = "5s"\nwithin = "2s"', 'at = "1800ms"\nchance = "50%"'],
+      ['at = "5s"\nwithin = "2s"', 'at = "1800ms"\nchance = "20%"'],
       ['at = "10s"', 'at = "3500ms"'],
       [
         '[[property]]\nname = "the client is done"',
@@ -88,7 +90,7 @@ describe("Debian's Redis on a machine that loses its power", { timeout: 900_000 
   });
 
   it('is bisected in time: to the loss of power, at its moment', async () => {
-    const failed = await run('chance', 1, '--out', 'chance.athanor');
+    const failed = await run('chance', CHANCE_SEED, '--out', 'chance.athanor');
     expect(failed.exitCode, failed.errors).toBe(1);
     expect(lossOf(failed)[0]).toBeGreaterThan(0);
     const budget = ['--budget', String(BISECT_BUDGET), '--jobs', '2'];
