@@ -127,16 +127,18 @@ export class SuiteRunner {
       .flatMap(({ axes }) => axes)
       .filter(({ level }) => level !== 'event');
     const cells: readonly (string | null)[] = test.matrixCells.length === 0 ? [null] : test.faults;
-    const known = this.record(test, cells[0] ?? null);
+    const recorded = this.record(test, cells[0] ?? null);
     const leaves: Leaf[] = [];
     for (const [index, cell] of cells.entries()) {
       const faults = cell === null ? test.faults : [cell];
       const axes: LeafAxis[] = [];
       if (cell !== null)
         axes.push({ kind: 'cell', name: test.matrixCells[index] ?? cell, size: 1 });
-      axes.push(...this.ruleAxes(faults), ...choiceAxes(bodyAxes, known));
+      axes.push(...this.ruleAxes(faults), ...choiceAxes(bodyAxes, recorded.seen));
+      // A test of one leaf has been seen to order no steps: there are none to look for.
+      const ordered = this.hasOrders && (axes.length > 0 || recorded.hasSteps());
       for (const leaf of enumerateLeaves(test, axes, leaves.length)) {
-        if (this.hasOrders) leaves.push(...orderedLeaves(leaf, this.orders(leaf), leaves.length));
+        if (ordered) leaves.push(...orderedLeaves(leaf, this.orders(leaf), leaves.length));
         else leaves.push(leaf);
       }
     }
@@ -200,11 +202,19 @@ export class SuiteRunner {
     return this.suite.declared.filter(({ kind }) => kind === 'service').length;
   }
 
-  /** The choices that a body asks for when each takes its first option. */
-  private record(test: PlannedTest, cell: string | null): ReadonlyMap<string, number> {
+  /** What a body asks for when each choice takes its first option, and whether branches took ordered steps then. */
+  private record(
+    test: PlannedTest,
+    cell: string | null,
+  ): { readonly seen: ReadonlyMap<string, number>; readonly hasSteps: () => boolean } {
     const source = new LeafSource(new Map(), [], []);
-    this.execute(this.bodyOf(test, cell === null ? test.faults : [cell]), source);
-    return source.seen;
+    const body = this.bodyOf(test, cell === null ? test.faults : [cell]);
+    const { record } = this.execute(body, source);
+    const hasSteps = (): boolean => {
+      const events = decodeEvents(readWholeLog(record.events, LOG_EVENTS));
+      return orderSteps(events, this.testNode).length > 0;
+    };
+    return { seen: source.seen, hasSteps };
   }
 
   private execute(
