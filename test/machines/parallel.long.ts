@@ -88,7 +88,9 @@ class LongRun {
 
   constructor(cwd: string, ...args: readonly string[]) {
     const words = [MAIN, 'run', ...args, '--format', 'table'];
-    this.child = spawn(process.execPath, words, { cwd, stdio: ['ignore', 'pipe', 'pipe'] });
+    // What it cannot remove when it is interrupted goes with the folder.
+    const env = { ...process.env, TMPDIR: cwd };
+    this.child = spawn(process.execPath, words, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
     let said = '';
     for (const stream of [this.child.stdout, this.child.stderr]) {
       stream?.on('data', (bytes: Buffer) => (said += bytes.toString()));
