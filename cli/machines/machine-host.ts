@@ -1,5 +1,5 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { availableParallelism, tmpdir } from 'node:os';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import {
   receiveMessageOnPort,
@@ -11,6 +11,7 @@ import { findBackend, type MachineBackend } from '../../bridge/index.ts';
 import { SimError, type ErrorCode } from '../../sim/index.ts';
 import { machinesFolder } from '../cache-folder.ts';
 import type { MachineChoice } from './machine-backend.ts';
+import { makeMachineFolder } from './machine-files.ts';
 import type {
   MachineId,
   MachineReplies,
@@ -57,7 +58,7 @@ export class MachineHost {
   private readonly counter = new Int32Array(new SharedArrayBuffer(4));
   private readonly replies = new Map<number, MachineReply>();
   private readonly forgotten = new Set<number>();
-  private readonly folder = mkdtempSync(join(tmpdir(), 'athanor-machines-'));
+  private readonly folder = makeMachineFolder();
   private readonly parts = new Map<string, string>();
   /** Of each state that is gone back to: a machine that stands there; the oldest first. */
   private readonly parked = new Map<object, MachineId>();
