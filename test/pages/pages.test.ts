@@ -18,7 +18,7 @@ function expectLines(stdout: string, shown: string): void {
 async function play(block: string, folder: SimFolder): Promise<SimResult> {
   const lines = block.split('\n');
   let result: SimResult | null = null;
-  while (lines[0]?.startsWith('$ ') === true) {
+  while ((lines[0] ?? '').startsWith('$ ')) {
     const [, , ...args] = (lines.shift() ?? '').split(' ');
     result = await folder.sim([...args, '--format', 'table']);
   }
