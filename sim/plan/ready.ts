@@ -101,7 +101,7 @@ function absent({ name }: NodeDef, image: string): NodeDef {
 export function bakeScenario(def: ScenarioDef, node: number, limitNs: VirtualNs): ScenarioDef {
   const own = def.world.nodes[node] as NodeDef;
   const { disk, ...rest } = own;
-  const { ready: _, ...machine } = (own.guest as { machine: MachineDef }).machine;
+  const machine = withoutReady((own.guest as { machine: MachineDef }).machine);
   const isStruck = def.plan.events.some(({ action }) => {
     return action.kind === 'disk' && (action.nodes.length === 0 || action.nodes.includes(node));
   });
@@ -124,6 +124,11 @@ export function bakeScenario(def: ScenarioDef, node: number, limitNs: VirtualNs)
     properties: [],
     seed: null,
   };
+}
+
+function withoutReady(def: MachineDef): MachineDef {
+  const { type, cpus, memoryMib, shift, initrd, commandLine, disks } = def;
+  return { type, cpus, memoryMib, shift, initrd, commandLine, disks };
 }
 
 /** The disk without what is drawn, a decision for each operation. */
