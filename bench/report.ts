@@ -13,7 +13,7 @@ const ROUNDS = 3;
 const OPERATIONS = 240;
 const FRAMES = 120;
 /** Says when it is on the screen in the way that a report does. */
-const EMPTY_PAGE = `<!doctype html><title>empty</title><body><script>requestAnimationFrame(() => {
+const EMPTY_PAGE = `<!doctype html><title>empty</title><body>empty<script>requestAnimationFrame(() => {
   document.body.dataset.paintedMs = String(Math.round(performance.now()));
 })</script>`;
 

@@ -42,6 +42,15 @@ describe('the report of a run', () => {
     expect(html).not.toContain('<!-- part:');
   });
 
+  it('is ASCII, and says what the run said', () => {
+    const text = 'ä → \u{1f600}';
+    const rows = [{ atNs: 5, node: 0, kind: 'stdout', text }];
+    const said = { ...SOURCE, title: text, rows };
+    expect(reportHtml(said, packageRoot())).toMatch(/^[\0-\x7f]*$/);
+    expect(reportHtml(said, packageRoot())).toContain('<title>&#228; &#8594; &#128512; seed');
+    expect(dataOf(said)).toMatchObject({ title: text, rows: { text: [text] } });
+  });
+
   it('never takes the text of a run for markup', () => {
     expect(reportHtml(SOURCE, packageRoot())).not.toContain('</script><b>');
     expect(dataOf(SOURCE)['rows']).toMatchObject({ text: ['</script><b>not markup</b>'] });
@@ -58,8 +67,8 @@ describe('the report of a run', () => {
     expect(dataOf({ ...SOURCE, events })['messages']).toEqual({
       from: [0, 0, 1],
       to: [1, 1, 0],
-      sent: [10, 20, 25],
-      arrived: [30, 40, -1],
+      since: [10, 10, 5],
+      took: [20, 20, -1],
       bytes: [10, 10, 10],
     });
   });
