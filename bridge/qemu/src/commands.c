@@ -223,6 +223,9 @@ void sim_command(const SimHeader *header, const uint8_t *payload)
         non_maskable_interrupt(header);
         break;
     case SIM_FORK:
+        sim_sort_heap();
+        hand_to_main(header, payload);
+        break;
     case SIM_SAVE:
     case SIM_LOAD:
     case SIM_RESET:

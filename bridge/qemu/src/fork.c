@@ -42,14 +42,18 @@ static void let_children_have_ram(void)
 }
 
 /*
- * Freed chunks wait in one list until an allocation of this size sorts them, which writes to the page
- * of each. Done here it is done once; else each child would copy those pages.
+ * Freed chunks wait in one list of their thread's arena until an allocation of this size sorts them,
+ * which writes to the page of each. The threads of a child take over the arenas of those of its
+ * parent, so what its loop and its main thread have not sorted here each child would, and copy the pages.
  */
 #define SORTING_BYTES (64 * KiB)
 
-static void sort_heap(void)
+void sim_sort_heap(void)
 {
-    free(malloc(SORTING_BYTES));
+    /* A compiler leaves out a pair whose pointer nobody reads. */
+    void *volatile chunk = malloc(SORTING_BYTES);
+
+    free(chunk);
 }
 
 /* An event descriptor is shared after fork(): parent and child would steal each other's wake-ups. */
@@ -115,7 +119,7 @@ void sim_fork(const char *socket_name)
     }
     let_children_have_ram();
     sim_flush();
-    sort_heap();
+    sim_sort_heap();
     rcu_enable_atfork();
     child = fork();
     rcu_disable_atfork();
