@@ -13,12 +13,18 @@ export function makeMachineFolder(parent = tmpdir()): string {
   const place = placeOfNumbers();
   for (const name of readdirSync(parent)) {
     const owner = ownerOf(name, place);
-    if (owner !== null && !isAlive(owner)) rmSync(join(parent, name), SWEEP);
+    if (owner !== null && !isAlive(owner)) sweep(join(parent, name));
   }
   return mkdtempSync(join(parent, `${PREFIX}${place}-${process.pid}-`));
 }
 
-const SWEEP = { recursive: true, force: true } as const;
+function sweep(folder: string): void {
+  try {
+    rmSync(folder, { recursive: true, force: true });
+  } catch {
+    // It is another user's, or somebody else sweeps it too.
+  }
+}
 
 /** Process numbers mean something within one namespace, until the next boot only. */
 function placeOfNumbers(): string {

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import {
   ENGINE_SCHEMA,
+  assert,
   bakeScenario,
   encodeCanonical,
   readyNodesOf,
@@ -65,7 +66,7 @@ function find(request: ReadyRequest, node: number, ready: ReadyDef, key: string)
   const { scenario, host, images } = request;
   const { nodes } = scenario.world;
   const { guest } = nodes[node] as NodeDef;
-  if (guest.kind !== 'vm') throw new Error('a machine gets ready');
+  assert(guest.kind === 'vm', 'a machine gets ready');
   const place: MachinePlace = { host, guest, node, nodes, images };
   const folder = join(machinesFolder({ env: process.env, cwd: process.cwd() }), 'ready');
   const cache = new ReadyCache(folder);

@@ -12,6 +12,7 @@ import {
   type Guest,
   type GuestImage,
   type GuestPort,
+  type MachineDef,
   type MachineDevices,
   type MachineInput,
   type Outcome,
@@ -21,6 +22,17 @@ import { Draws } from '../instrument/random-source.ts';
 /** The port that everybody listens on. */
 export const COMPUTER_PORT = 9_000;
 const SECTOR_BYTES = 512;
+
+/** The least that a machine can be. */
+export const SMALL_MACHINE: MachineDef = {
+  type: 'microvm',
+  cpus: 1,
+  memoryMib: 64,
+  shift: 0,
+  initrd: null,
+  commandLine: 'console=ttyS0',
+  disks: [{ bytes: 64 * 1_024, extents: [] }],
+};
 
 /** What a computer did, at a time of the world. */
 type Deed =

@@ -2,19 +2,13 @@ import { describe, expect, it } from 'vitest';
 import {
   admitScenario,
   encodeUtf8,
-  ETHER_IPV4,
-  macOfAddress,
   MILLION,
-  nodeAddress,
   NS_PER_MS,
   NS_PER_S,
   parseEthernet,
   parseIpv4,
   parseUdp,
   PLAIN_DISK,
-  serializeEthernet,
-  serializeIpv4,
-  serializeUdp,
   type ActionDef,
   type Effect,
   type EventDef,
@@ -24,21 +18,16 @@ import {
   type MachineInput,
   type NodeDef,
 } from '../../sim/index.ts';
+import { COMPUTER_PORT, datagramFrame, SMALL_MACHINE } from '../support/fake-computer.ts';
 import { failure } from '../support/failure.ts';
 import { smallScenario, SmallWorld, type SmallOptions } from '../support/small-world.ts';
 import { StateGuest } from '../support/state-guest.ts';
 
-const PORT = 9_000;
 const TICK_NS = 3 * NS_PER_MS;
 const DISK_BYTES = 64 * 1_024;
 
 const MACHINE: MachineDef = {
-  type: 'microvm',
-  cpus: 1,
-  memoryMib: 64,
-  shift: 0,
-  initrd: null,
-  commandLine: 'console=ttyS0',
+  ...SMALL_MACHINE,
   disks: [{ bytes: DISK_BYTES, extents: [{ offset: 4_096, bytes: encodeUtf8('label') }] }],
 };
 
@@ -83,7 +72,7 @@ function textOf(input: MachineInput): string {
 
 function tick(state: MachineState, devices: MachineDevices): void {
   state.ticks++;
-  devices.sendFrame(datagram(encodeUtf8(`hello ${state.ticks}`)));
+  devices.sendFrame(datagramFrame(1, 0, encodeUtf8(`hello ${state.ticks}`)));
   const id = ++state.requests;
   const common = { id, disk: 0, sector: 16 + state.ticks, byteCount: 512 };
   const data = new Uint8Array(512).fill(state.ticks);
@@ -95,24 +84,6 @@ function tick(state: MachineState, devices: MachineDevices): void {
   } else {
     devices.request({ ...common, operation: 'write', data });
   }
-}
-
-const [SOCKETS, MACHINES] = [nodeAddress(0), nodeAddress(1)] as [number, number];
-
-function datagram(payload: Uint8Array): Uint8Array {
-  const ends = { source: MACHINES, target: SOCKETS };
-  const packet = serializeIpv4({
-    identification: 1,
-    dontFragment: true,
-    moreFragments: false,
-    fragmentOffset: 0,
-    timeToLive: 64,
-    protocol: 17,
-    ...ends,
-    payload: serializeUdp({ sourcePort: PORT, targetPort: PORT, payload }, ends),
-  });
-  const macs = { source: macOfAddress(MACHINES), target: macOfAddress(SOCKETS) };
-  return serializeEthernet({ ...macs, type: ETHER_IPV4, payload: packet });
 }
 
 function datagramOf(frame: Uint8Array): string {
@@ -133,7 +104,7 @@ function echo(port: GuestPort): StateGuest<{ socket: number }> {
   return new StateGuest({ socket: -1 }, port, (state): Effect => {
     if (state.socket < 0) {
       state.socket = port.sockets.open('udp');
-      port.sockets.bind(state.socket, 0, PORT);
+      port.sockets.bind(state.socket, 0, COMPUTER_PORT);
     }
     const bytes = new Uint8Array(100);
     for (;;) {

@@ -12,22 +12,12 @@ import {
   type Effect,
   type EventDef,
   type GuestPort,
-  type MachineDef,
   type MachineDevices,
   type ReadyNode,
 } from '../../sim/index.ts';
+import { SMALL_MACHINE } from '../support/fake-computer.ts';
 import { SmallWorld, type SmallOptions } from '../support/small-world.ts';
 import { StateGuest } from '../support/state-guest.ts';
-
-const MACHINE: MachineDef = {
-  type: 'microvm',
-  cpus: 1,
-  memoryMib: 64,
-  shift: 0,
-  initrd: null,
-  commandLine: '',
-  disks: [{ bytes: 65_536, extents: [] }],
-};
 
 /** A write takes 3.05 ms. */
 const WRITE_NS = 3 * NS_PER_MS + 50_000;
@@ -73,7 +63,7 @@ function world(options: Partial<SmallOptions> = {}): SmallWorld {
   return new SmallWorld({
     names: ['other', 'machine'],
     make: (port) => (port.machine === null ? idle(port) : writer(port)),
-    machines: { nodes: ['machine'], def: MACHINE },
+    machines: { nodes: ['machine'], def: SMALL_MACHINE },
     until: 'virtual-time',
     virtualNsMax: 40 * NS_PER_MS,
     disk: DISK,

@@ -13,25 +13,20 @@ import {
   type Guest,
   type GuestPort,
   type LinkDef,
-  type MachineDef,
   type PropertyDef,
   type Slice,
 } from '../../sim/index.ts';
 import type { TriggerDef } from '../../sim/plan/faults.ts';
 import { Draws } from '../instrument/random-source.ts';
-import { COMPUTER_PORT, datagramFrame, FakeComputer } from '../support/fake-computer.ts';
+import {
+  COMPUTER_PORT,
+  datagramFrame,
+  FakeComputer,
+  SMALL_MACHINE,
+} from '../support/fake-computer.ts';
 import { SmallWorld, type SmallOptions } from '../support/small-world.ts';
 import { StateGuest } from '../support/state-guest.ts';
 
-const MACHINE: MachineDef = {
-  type: 'microvm',
-  cpus: 1,
-  memoryMib: 64,
-  shift: 0,
-  initrd: null,
-  commandLine: 'console=ttyS0',
-  disks: [{ bytes: 64 * 1_024, extents: [] }],
-};
 const US = 1_000;
 
 /** Passes every datagram on to a node that depends on it, a byte shorter, as long as it is long. */
@@ -76,7 +71,7 @@ class RandomWorld {
     this.options = {
       names,
       seed,
-      machines: { nodes: machines, def: MACHINE },
+      machines: { nodes: machines, def: SMALL_MACHINE },
       linkOf: (from, to) => links[from]?.[to] ?? {},
       disk: { ...PLAIN_DISK, rule },
       virtualNsMax: 8 * NS_PER_MS,
@@ -154,7 +149,7 @@ function course(world: SmallWorld): unknown {
 function pair(options: Partial<SmallOptions> = {}): SmallWorld {
   return new SmallWorld({
     names: ['a', 'b'],
-    machines: { nodes: ['a', 'b'], def: MACHINE },
+    machines: { nodes: ['a', 'b'], def: SMALL_MACHINE },
     link: { latencyNs: NS_PER_MS },
     virtualNsMax: 9 * NS_PER_MS,
     make: (port) => idle(port, () => undefined),
@@ -305,7 +300,7 @@ describe('CR-120: machines side by side', () => {
     const ways: Readonly<Record<string, number>> = { '0>1': fast, '1>2': fast, '2>0': fast };
     const world = new SmallWorld({
       names: ['n0', 'n1', 'n2'],
-      machines: { nodes: ['n0'], def: MACHINE },
+      machines: { nodes: ['n0'], def: SMALL_MACHINE },
       linkOf: (from, to) => ({ latencyNs: ways[`${from}>${to}`] ?? slow }),
       virtualNsMax: 20 * NS_PER_MS,
       make: (port) => (port.guest === 0 ? caller(port) : forward(port)),
