@@ -13,8 +13,8 @@ const END_TIMEOUT_MS = 10_000;
 /**
  * Says nothing of the host. FSIN, FCOS and FPTAN of a guest come from the host's C library, which
  * has other ways to compute them on processors with fused multiply and add: one way for all. QEMU's
- * heap is on huge pages where the host has them: each page of a new process costs a fault, and a
- * start takes half of the time without.
+ * heap is on huge pages where the host has them: each page of a new process costs a fault, and
+ * without them a start takes half again to twice as long.
  */
 const ENVIRONMENT = {
   LC_ALL: 'C',

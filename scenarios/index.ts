@@ -38,7 +38,7 @@ export { didYouMean } from './suggest.ts';
 /** Reading specs of suites: apart, because it loads the compiler that parses them. */
 export const openSpecs = (): Promise<typeof Specs> => import('./spec/index.ts');
 export { DISK_CHANCES, LINK_CHANCES } from './spec/rule-chances.ts';
-export type { SpecModel, SpecTest } from './spec/spec-model.ts';
+export { TEST_NODE, type SpecModel, type SpecTest } from './spec/spec-model.ts';
 export { CAUGHT, isModelImage } from './model/model-format.ts';
 export { realmPart } from './model/realm.ts';
 export { ModelEngine, type Declared, type ModelProgram } from './model/model-engine.ts';

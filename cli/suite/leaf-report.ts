@@ -1,3 +1,4 @@
+import { TEST_NODE } from '../../scenarios/index.ts';
 import {
   decodeDecisions,
   decodeEvents,
@@ -11,7 +12,6 @@ import {
 } from '../../sim/index.ts';
 import type { RunRecord } from '../record.ts';
 import { leafTitle, levelOf, type Leaf } from './leaf.ts';
-import { TEST_NODE } from './leaf-source.ts';
 
 /** What became of a leaf (FB-52, FB-70). */
 export const LEAF_OUTCOMES = [

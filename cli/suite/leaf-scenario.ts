@@ -3,9 +3,9 @@ import {
   compileScenario,
   type CompiledScenario,
   type ScenarioFiles,
+  TEST_NODE,
 } from '../../scenarios/index.ts';
 import { ErrorList } from '../errors.ts';
-import { TEST_NODE } from './leaf-source.ts';
 import { findDeclared, type Suite } from './suite.ts';
 
 /** How a leaf's body is named in the realm, and what its node's exit means. */

@@ -1,3 +1,4 @@
+import { TEST_NODE } from '../../scenarios/index.ts';
 import type { DecisionSource, Opportunity } from '../../sim/index.ts';
 
 /** A rule that is tried both ways: its first occurrences are answered by a vector (FB-39). */
@@ -55,6 +56,4 @@ export class LeafSource implements DecisionSource {
   }
 }
 
-/** The node that a test's body runs on, and what its choices are decided on. */
-export const TEST_NODE = 'test';
 const CHOICES = `node/${TEST_NODE}/choose/`;

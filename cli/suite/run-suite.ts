@@ -1,4 +1,10 @@
-import { DISK_CHANCES, LINK_CHANCES, MODEL_EXIT, type SourceFile } from '../../scenarios/index.ts';
+import {
+  DISK_CHANCES,
+  LINK_CHANCES,
+  MODEL_EXIT,
+  type SourceFile,
+  TEST_NODE,
+} from '../../scenarios/index.ts';
 import {
   decodeEvents,
   LOG_EVENTS,
@@ -24,7 +30,7 @@ import {
   type LeafRun,
 } from './leaf-report.ts';
 import { leafScenario, ruleName, type LeafBody } from './leaf-scenario.ts';
-import { LeafSource, TEST_NODE, type PinnedRule } from './leaf-source.ts';
+import { LeafSource, type PinnedRule } from './leaf-source.ts';
 import type { Suite } from './suite.ts';
 
 /** A leaf with its whole run. */

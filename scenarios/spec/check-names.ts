@@ -1,10 +1,7 @@
 import { NODE_NAME } from '../../sim/index.ts';
 import { didYouMean } from '../suggest.ts';
-import type { SpecModel } from './spec-model.ts';
+import { TEST_NODE, type SpecModel } from './spec-model.ts';
 import { specError } from './spec-error.ts';
-
-/** The name of the node that bodies of tests run on. */
-const BODY_NODE = 'test';
 
 /** A level that a guest of the spec cannot keep is refused, with the guest and the reason (FB-68). */
 export function checkLevel({ determinism, services }: SpecModel): void {
@@ -46,7 +43,7 @@ export function checkNames(model: SpecModel): void {
 
 /** A service is a node of the simulated network: its name is a host's, and not the one of the body's node. */
 function checkNode({ name, place }: SpecModel['services'][number]): void {
-  if (name === BODY_NODE) {
+  if (name === TEST_NODE) {
     const message = `the service "${name}" has the name of the node that bodies of tests run on`;
     throw specError('name', message, place, 'give it another name');
   }

@@ -7,6 +7,9 @@ import type {
 } from '../../sim/index.ts';
 import type { Static } from './static-value.ts';
 
+/** The node that a test's body runs on, and what its choices are decided on. */
+export const TEST_NODE = 'test';
+
 /** What a spec declares, read from its text. */
 export interface SpecModel {
   /** The path by which the spec was asked for. */
