@@ -242,6 +242,26 @@ export class Machine {
     await this.command(COMMAND.NMI, 0n, 0n);
   }
 
+  /** Flips these bits of the 8 bytes of memory at a guest-physical address, all at once. */
+  async flipMemory(address: number, bits: readonly number[]): Promise<void> {
+    await this.command(COMMAND.FLIP_MEMORY, BigInt(address), maskOf(bits));
+  }
+
+  /** Flips these bits of a general register, by its number in instructions: RAX is 0, RCX 1. */
+  async flipRegister(cpu: number, register: number, bits: readonly number[]): Promise<void> {
+    await this.command(COMMAND.FLIP_REGISTER, both(cpu, register), maskOf(bits));
+  }
+
+  /** A CPU finds that memory at `address` cannot be read, or could be put right (`corrected`). */
+  async machineCheck(cpu: number, corrected: boolean, address: number): Promise<void> {
+    await this.command(COMMAND.MACHINE_CHECK, both(cpu, corrected ? 1 : 0), BigInt(address));
+  }
+
+  /** Pulses on a line of the ISA bus, the first one now. */
+  async storm(line: number, count: number, gapNs: number): Promise<void> {
+    await this.command(COMMAND.STORM, both(line, count), BigInt(gapNs));
+  }
+
   /** Ends the process; resolves when it is gone. Calling it again changes nothing. */
   async close(): Promise<void> {
     if (this.closed) return;
@@ -304,6 +324,16 @@ export class Machine {
   private checkFuture(atNs: number): void {
     assert(Number.isSafeInteger(atNs) && atNs >= this.timeNs, 'a delivery is not in the past');
   }
+}
+
+/** Two numbers of 32 bits in one of 64. */
+function both(low: number, high: number): bigint {
+  return BigInt(low) | (BigInt(high) << 32n);
+}
+
+/** The word in which these bits are set. */
+function maskOf(bits: readonly number[]): bigint {
+  return bits.reduce((mask, bit) => mask | (1n << BigInt(bit)), 0n);
 }
 
 function hex(value: bigint): string {

@@ -1,6 +1,7 @@
 import type { ActionDef } from '../sim/index.ts';
 import type { CompileContext } from './compile-context.ts';
 import { compileFault, compileLinkFaults } from './compile-faults.ts';
+import { compileHardware } from './compile-hardware.ts';
 import { compileDiskAction } from './compile-disk.ts';
 import type { EventFields } from './schema.ts';
 import type { KeyPath } from './toml.ts';
@@ -27,6 +28,10 @@ export function compileAction(
     case 'upgrade':
     case 'clock':
       return compileFault(event, targets(event, path, context), path, context);
+    case 'flip':
+    case 'machine-check':
+    case 'storm':
+      return compileHardware(event, targets(event, path, context), path, context);
     case 'stick':
       return compileFault(event, null, path, context);
     case 'restart': {

@@ -9,6 +9,7 @@ import {
   swarm,
   whenMore,
 } from './schema-faults.ts';
+import { hardwareEvents } from './schema-hardware.ts';
 import { disk, diskAtlas, diskEvents } from './schema-disk.ts';
 import { machine } from './schema-machine.ts';
 import { property } from './schema-property.ts';
@@ -92,6 +93,7 @@ const event = z.discriminatedUnion('do', [
     bandwidth: bandwidth.optional(),
     ...linkFaults,
   }),
+  ...hardwareEvents(when),
   ...faultEvents(when),
 ]);
 

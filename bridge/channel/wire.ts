@@ -31,6 +31,10 @@ export const COMMAND = {
   RESET: 12,
   DEVICE_STATE: 13,
   NMI: 14,
+  FLIP_MEMORY: 20,
+  FLIP_REGISTER: 21,
+  MACHINE_CHECK: 22,
+  STORM: 23,
 } as const;
 
 /** What the machine says. */

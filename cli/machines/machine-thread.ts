@@ -1,6 +1,6 @@
 import { workerData } from 'node:worker_threads';
 import { Machine, type MachineOptions } from '../../bridge/index.ts';
-import { SimError, type MachineInput } from '../../sim/index.ts';
+import { REGISTERS, SimError, type MachineInput } from '../../sim/index.ts';
 import { GdbRelay } from './gdb-relay.ts';
 import type {
   MachineId,
@@ -101,15 +101,28 @@ async function runOn(
 }
 
 async function deliver(machine: Machine, input: MachineInput): Promise<void> {
-  // It is told of one when it stands at that time.
-  if (input.kind === 'interrupt') return machine.interrupt();
   const atNs = Math.max(input.atNs, machine.nowNs);
-  if (input.kind === 'frame') {
-    machine.deliverFrame(0, atNs, input.bytes);
-    return;
+  switch (input.kind) {
+    case 'frame':
+      machine.deliverFrame(0, atNs, input.bytes);
+      return;
+    case 'block': {
+      const { id, status, data } = input.end;
+      machine.completeBlock(id, atNs, status, data);
+      return;
+    }
+    // Of what follows it is told when it stands at that time.
+    case 'interrupt':
+      return machine.interrupt();
+    case 'flip-memory':
+      return machine.flipMemory(input.address, input.bits);
+    case 'flip-register':
+      return machine.flipRegister(input.cpu, REGISTERS.indexOf(input.register), input.bits);
+    case 'machine-check':
+      return machine.machineCheck(input.cpu, input.corrected, input.address);
+    case 'storm':
+      return machine.storm(input.line, input.count, input.gapNs);
   }
-  const { id, status, data } = input.end;
-  machine.completeBlock(id, atNs, status, data);
 }
 
 function optionsOf(start: MachineStart): MachineOptions {

@@ -171,6 +171,10 @@ function admitAction(action: ActionDef, path: string, nodeCount: number, atNs: n
     case 'interrupt':
     case 'slow':
     case 'clock':
+    case 'flip-memory':
+    case 'flip-register':
+    case 'machine-check':
+    case 'storm':
       return some(action.oneOf, `${path}.oneOf`, nodeCount);
     case 'restart':
       return indexes(action.oneOf, `${path}.oneOf`, nodeCount);

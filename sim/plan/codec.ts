@@ -33,6 +33,7 @@ import {
   readSwarm,
   readTrigger,
 } from './fault-codec.ts';
+import { hardwareReaders } from './hardware-codec.ts';
 import { temporalReader } from './predicate-codec.ts';
 import { checkIds, scenarioIds, type ScenarioIds } from './identity.ts';
 import { readDirectives } from './directives.ts';
@@ -158,6 +159,7 @@ const readAction: Read<ActionDef> = readVariant<ActionDef>({
     ['inFlight'],
   ),
   ...DISK_ACTION_READERS,
+  ...hardwareReaders(NODES_MAX),
   heal: readRecord<Action<'heal'>>({ kind: readWord(['heal']) }),
   degrade: readRecord<Action<'degrade'>>(
     {

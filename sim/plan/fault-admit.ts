@@ -105,7 +105,10 @@ const NO_SHARE = 'it is within 1 to 1000000 millionths; what never happens is le
 
 /** What ends by itself when `forNs` is over. */
 export function isLiftable({ kind }: ActionDef): boolean {
-  return !['restart', 'heal', 'disk-heal', 'pause', 'upgrade'].includes(kind);
+  return ![
+    ...['restart', 'heal', 'disk-heal', 'pause', 'upgrade'],
+    ...['flip-memory', 'flip-register', 'machine-check', 'storm'],
+  ].includes(kind);
 }
 
 function complaintOfEvent(event: EventDef, nodeCount: number): Complaint {

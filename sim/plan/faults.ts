@@ -101,7 +101,15 @@ export type TriggerDef =
   | { readonly kind: 'hazard'; readonly meanNs: VirtualNs };
 
 /** Families of faults, which swarm testing switches on or off for a seed. */
-export const FAULT_FAMILIES = ['clock', 'crash', 'disk', 'link', 'partition', 'pause'] as const;
+export const FAULT_FAMILIES = [
+  'clock',
+  'crash',
+  'disk',
+  'hardware',
+  'link',
+  'partition',
+  'pause',
+] as const;
 export type FaultFamily = (typeof FAULT_FAMILIES)[number];
 
 /** From this time on there are no faults, and what must come eventually is waited for (CR-95). */

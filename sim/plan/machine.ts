@@ -10,6 +10,7 @@ import {
   readWord,
   type Read,
 } from '../kernel/shape.ts';
+import { complaintOfHardware, isHardwareAction } from './hardware-admit.ts';
 import { complaintOfReady, readReady, type ReadyDef } from './ready.ts';
 import type { ActionDef, GuestDef, NodeDef, ScenarioDef } from './scenario.ts';
 
@@ -130,8 +131,10 @@ export function machineIssues(def: Pick<ScenarioDef, 'world' | 'plan'>): readonl
     issues.push({ code, path: `world.nodes[${node}].${found[0]}`, node, event: -1, why: found[1] });
   });
   const machines = machinesOf(def.world);
-  def.plan.events.forEach(({ action }, event) => {
-    const why = complaintOfAction(action, machines, nodes);
+  def.plan.events.forEach(({ action, atNs, withinNs }, event) => {
+    const why = isHardwareAction(action)
+      ? complaintOfHardware(action, nodes, atNs + withinNs)
+      : complaintOfAction(action, machines, nodes);
     const path = `plan.events[${event}].action`;
     if (why !== null) issues.push({ code, path, node: -1, event, why });
   });

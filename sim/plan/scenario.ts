@@ -1,6 +1,7 @@
 import type { Millionths, VirtualNs } from '../kernel/units.ts';
 import type { DiskAtlasDef, DiskDef, DiskRuleDef } from './disk.ts';
 import type { DirectiveQueueDef } from './directives.ts';
+import type { HardwareActionDef } from './hardware.ts';
 import type { MachineDef } from './machine.ts';
 import type { SchedulingDef } from './scheduling.ts';
 import type { HistoryPropertyDef } from './history-properties.ts';
@@ -157,6 +158,7 @@ export type InFlight = 'deliver';
 /** Where an action names several nodes as `oneOf`, one is drawn. */
 export type ActionDef =
   | NodeActionDef
+  | HardwareActionDef
   | { readonly kind: 'crash'; readonly oneOf: readonly number[] }
   /** Starts a node that is not running; `oneOf` empty means every crashed node. */
   | { readonly kind: 'restart'; readonly oneOf: readonly number[] }

@@ -3,27 +3,23 @@ import type { Decisions } from '../kernel/decision.ts';
 import { ERRNO } from '../kernel/errno.ts';
 import type { EventLog } from '../kernel/event-log.ts';
 import { digest32 } from '../kernel/rolling-digest.ts';
-import {
-  readBytes,
-  readInteger,
-  readList,
-  readRecord,
-  readVariant,
-  readWord,
-  type Read,
-} from '../kernel/shape.ts';
+import { readList, readRecord } from '../kernel/shape.ts';
 import type { VirtualNs } from '../kernel/units.ts';
-import { FRAME_BYTES_MAX } from '../network/ethernet.ts';
 import { machineDiskPath, type MachineDef } from '../plan/machine.ts';
 import type { FileSystem } from '../storage/file-system.ts';
+import {
+  BLOCK_BYTES_MAX,
+  readMachineInput,
+  type BlockEnd,
+  type HardwareInput,
+  type MachineInput,
+} from './machine-input.ts';
 import type { Note } from './timeline.ts';
 
 /** What a machine's disk takes for a request, before what its rules add. */
 export const BLOCK_READ_NS: VirtualNs = 100_000;
 export const BLOCK_WRITE_NS: VirtualNs = 50_000;
 export const BLOCK_FLUSH_NS: VirtualNs = 500_000;
-/** At most this many bytes go in one request. */
-export const BLOCK_BYTES_MAX = 16 * 2 ** 20;
 /** A card keeps at most this many frames for a machine that is paused; later ones are dropped. */
 export const FRAMES_WAITING_MAX = 1_024;
 
@@ -45,49 +41,8 @@ export interface BlockRequest {
   readonly data: Uint8Array;
 }
 
-export type BlockStatus = 'ok' | 'io-error';
-
-/** How a request ends. */
-export interface BlockEnd {
-  readonly id: number;
-  readonly status: BlockStatus;
-  /** What was read; empty for other operations. */
-  readonly data: Uint8Array;
-}
-
-/** Something that reaches a machine, at a time that it has not passed. */
-export type MachineInput =
-  | { readonly kind: 'frame'; readonly atNs: VirtualNs; readonly bytes: Uint8Array }
-  | { readonly kind: 'block'; readonly atNs: VirtualNs; readonly end: BlockEnd }
-  /** A non-maskable interrupt to all processors. */
-  | { readonly kind: 'interrupt'; readonly atNs: VirtualNs };
-
-export const readBlockEnd: Read<BlockEnd> = readRecord<BlockEnd>({
-  id: readInteger(),
-  status: readWord(['ok', 'io-error']),
-  data: readBytes(BLOCK_BYTES_MAX),
-});
-
 const readState = readRecord<{ readonly inputs: readonly MachineInput[] }>({
-  inputs: readList(
-    readVariant<MachineInput>({
-      frame: readRecord<Extract<MachineInput, { kind: 'frame' }>>({
-        kind: readWord(['frame']),
-        atNs: readInteger(),
-        bytes: readBytes(FRAME_BYTES_MAX),
-      }),
-      interrupt: readRecord<Extract<MachineInput, { kind: 'interrupt' }>>({
-        kind: readWord(['interrupt']),
-        atNs: readInteger(),
-      }),
-      block: readRecord<Extract<MachineInput, { kind: 'block' }>>({
-        kind: readWord(['block']),
-        atNs: readInteger(),
-        end: readBlockEnd,
-      }),
-    }),
-    Number.MAX_SAFE_INTEGER,
-  ),
+  inputs: readList(readMachineInput, Number.MAX_SAFE_INTEGER),
 });
 
 export interface MachineDevicesOptions {
@@ -128,7 +83,7 @@ export class MachineDevices {
 
   /** A frame reaches the card; false if there is no room for it. */
   frameArrives(bytes: Uint8Array, atNs: VirtualNs): boolean {
-    if (this.inputs.length >= FRAMES_WAITING_MAX) return false;
+    if (!this.hasRoom) return false;
     this.inputs.push({ kind: 'frame', atNs, bytes });
     return true;
   }
@@ -150,6 +105,16 @@ export class MachineDevices {
     const kind = events.kind('machine/block-end');
     events.append(kind, node, atNs, digest32(end.data), end.status === 'ok' ? 0 : 1);
     this.inputs.push({ kind: 'block', atNs, end });
+  }
+
+  /** Whether one more thing may wait for the machine. */
+  get hasRoom(): boolean {
+    return this.inputs.length < FRAMES_WAITING_MAX;
+  }
+
+  /** A fault happens inside the machine, when it goes on. */
+  strike(fault: HardwareInput): void {
+    this.inputs.push(fault);
   }
 
   /** A non-maskable interrupt is raised. */

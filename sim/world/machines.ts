@@ -6,7 +6,9 @@ import type { Network } from '../network/network.ts';
 import { machinesOf } from '../plan/machine.ts';
 import type { NodeDef, ScenarioDef } from '../plan/scenario.ts';
 import type { FileSystem } from '../storage/file-system.ts';
-import { MachineDevices, type BlockEnd } from './machine-devices.ts';
+import { MachineDevices } from './machine-devices.ts';
+import type { BlockEnd } from './machine-input.ts';
+import { MemoryFlips } from './memory-flips.ts';
 import type { ReadyNode } from './ready-node.ts';
 import type { Note } from './timeline.ts';
 import type { WorldEvent } from './world-event.ts';
@@ -26,14 +28,25 @@ export interface MachinesOptions {
   readonly livesOf: (node: number) => number;
 }
 
+export interface MachinesState {
+  /** What waits for each machine; absent without machines. */
+  readonly machines?: readonly unknown[];
+  /** What will flip in the memory of nodes; absent where nothing will. */
+  readonly flips?: unknown;
+}
+
 /** The devices of all machines of a world, by node. */
 export class Machines {
+  /** Flips in the memory of nodes that are no machines. */
+  readonly flips: MemoryFlips;
   private readonly devices: ReadonlyMap<number, MachineDevices>;
   private readonly options: MachinesOptions;
 
   constructor(options: MachinesOptions) {
     this.options = options;
     const { scenario, decisions, events, files, network, nowNs, note } = options;
+    const names = scenario.world.nodes.map(({ name }) => name);
+    this.flips = new MemoryFlips({ names, decisions, events, note });
     this.devices = new Map(
       [...machinesOf(scenario.world)].map(([node, def]) => {
         const { name } = scenario.world.nodes[node] as NodeDef;
@@ -88,6 +101,7 @@ export class Machines {
 
   /** A node's life begins: what was under way to it is gone, but for what a ready point brings. */
   begin(node: number): void {
+    this.flips.forget(node);
     this.devices.get(node)?.reset();
     if (this.options.livesOf(node) !== 1) return;
     for (const { atNs, end } of this.options.ready.get(node)?.ends ?? []) {
@@ -100,14 +114,16 @@ export class Machines {
     return this.options.livesOf(node) === 0 && this.options.ready.has(node);
   }
 
-  /** In order of the nodes; nothing where there are no machines. */
-  capture(): { readonly machines?: readonly unknown[] } {
-    if (this.devices.size === 0) return {};
-    return { machines: [...this.devices.values()].map((each) => each.capture()) };
+  /** In order of the nodes; nothing where there are no machines, and nothing waits. */
+  capture(): MachinesState {
+    const flips = this.flips.capture();
+    if (this.devices.size === 0) return flips;
+    return { machines: [...this.devices.values()].map((each) => each.capture()), ...flips };
   }
 
-  restore(state: readonly unknown[] = []): void {
-    [...this.devices.values()].forEach((each, place) => each.restore(state[place]));
+  restore({ machines = [], flips }: MachinesState): void {
+    [...this.devices.values()].forEach((each, place) => each.restore(machines[place]));
+    this.flips.restore(flips);
   }
 
   private known(node: number): MachineDevices {

@@ -16,6 +16,7 @@ import type { ClockChangeDef } from '../plan/faults.ts';
 import type { NodeDef } from '../plan/scenario.ts';
 import type { FileSystem } from '../storage/file-system.ts';
 import type { MachineDevices } from './machine-devices.ts';
+import type { MemoryFlip, MemoryFlips } from './memory-flips.ts';
 import { NodeClock, readNodeClockState } from './node-clock.ts';
 import type { GuestPort } from './port.ts';
 
@@ -45,6 +46,7 @@ export interface NodePortOptions {
   readonly sockets: SocketStack;
   readonly directives: DirectiveQueues;
   readonly machine: MachineDevices | null;
+  readonly flips: MemoryFlips;
   readonly listener: PortListener;
 }
 
@@ -66,6 +68,7 @@ export class NodePort implements GuestPort {
   readonly decisions: Decisions;
   private readonly events: EventLog;
   private readonly directives: DirectiveQueues;
+  private readonly flips: MemoryFlips;
   private readonly listener: PortListener;
   private readonly entropyStream: Stream;
   private readonly entropyKind: EventKind;
@@ -85,6 +88,7 @@ export class NodePort implements GuestPort {
     this.decisions = decisions;
     this.events = events;
     this.directives = options.directives;
+    this.flips = options.flips;
     this.listener = listener;
     this.entropyStream = decisions.stream(`node/${def.name}/entropy`);
     this.entropyKind = events.kind('entropy');
@@ -141,6 +145,10 @@ export class NodePort implements GuestPort {
 
   directive(target: string): DirectiveDef | null {
     return this.directives.attempt(this.name, target, this.nowNs);
+  }
+
+  takeFlips(byteCount: number): readonly MemoryFlip[] {
+    return this.flips.take(this.guest, byteCount, this.nowNs);
   }
 
   entropy(into: Uint8Array): void {

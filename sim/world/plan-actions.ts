@@ -3,6 +3,7 @@ import { MILLION, type Millionths, type VirtualNs } from '../kernel/units.ts';
 import { NO_DEGRADATION, NOTHING, type Degradation } from '../network/link.ts';
 import type { NodePair } from '../network/network.ts';
 import type { ClockChangeDef, FaultFamily } from '../plan/faults.ts';
+import type { HardwareActionDef } from '../plan/hardware.ts';
 import type { ActionDef, GuestDef } from '../plan/scenario.ts';
 import type { DiskAction } from './node-disks.ts';
 
@@ -16,6 +17,8 @@ export interface PlanTarget {
   pause(node: number, untilNs: VirtualNs, atNs: VirtualNs): boolean;
   /** A non-maskable interrupt; only machines have one. */
   interrupt(node: number, atNs: VirtualNs): boolean;
+  /** A fault inside the node; what goes on for some time ends before `untilNs`. */
+  hardware(action: HardwareActionDef, node: number, when: HardwareTimes): boolean;
   slow(node: number, cpu: Millionths, atNs: VirtualNs): boolean;
   clock(node: number, change: ClockChangeDef, atNs: VirtualNs): boolean;
   cut(pairs: readonly NodePair[], inFlight: 'deliver' | 'drop', atNs: VirtualNs): boolean;
@@ -34,6 +37,11 @@ export interface PlanTarget {
   crashedNodes(): readonly number[];
   schedulePlan(atNs: VirtualNs, index: number, phase: PlanPhase, node: number): void;
   readonly nodeCount: number;
+}
+
+export interface HardwareTimes {
+  readonly atNs: VirtualNs;
+  readonly untilNs: VirtualNs;
 }
 
 /**
@@ -64,6 +72,11 @@ export function familyOf(action: ActionDef): FaultFamily | null {
       return 'pause';
     case 'clock':
       return action.change.kind === 'synchronize' ? null : 'clock';
+    case 'flip-memory':
+    case 'flip-register':
+    case 'machine-check':
+    case 'storm':
+      return 'hardware';
     case 'cut':
     case 'partition':
     case 'isolate':
@@ -111,6 +124,11 @@ export function act(
     }
     case 'pause':
       return target.pause(node, Math.min(atNs + action.forNs, untilNs), atNs);
+    case 'flip-memory':
+    case 'flip-register':
+    case 'machine-check':
+    case 'storm':
+      return target.hardware(action, node, { atNs, untilNs });
     case 'slow':
       return target.slow(node, action.cpu, atNs);
     case 'clock':
@@ -179,6 +197,10 @@ export function lift(
     case 'disk-heal':
     case 'heal':
     case 'interrupt':
+    case 'flip-memory':
+    case 'flip-register':
+    case 'machine-check':
+    case 'storm':
       return;
     default:
       return unreachable(action);

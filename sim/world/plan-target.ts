@@ -1,8 +1,10 @@
+import type { Decisions } from '../kernel/decision.ts';
 import type { EventLog } from '../kernel/event-log.ts';
 import { formatSpan, MILLION, type VirtualNs } from '../kernel/units.ts';
 import type { Degradation } from '../network/link.ts';
 import type { Network, NodePair } from '../network/network.ts';
 import type { ClockChangeDef } from '../plan/faults.ts';
+import { strike, type HardwareHost } from './hardware.ts';
 import type { Machines } from './machines.ts';
 import type { NodeDisks } from './node-disks.ts';
 import type { NodeLives } from './node-lives.ts';
@@ -19,6 +21,7 @@ export interface PlanTargetParts {
   readonly disks: NodeDisks;
   readonly machines: Machines;
   readonly notes: NoteList;
+  readonly decisions: Decisions;
   readonly events: EventLog;
   readonly schedule: (atNs: VirtualNs, index: number, phase: PlanPhase, node: number) => void;
 }
@@ -40,6 +43,16 @@ export function makePlanTarget(parts: PlanTargetParts): PlanTarget {
     lives.wakeForClock(node, atNs);
     return true;
   };
+  const struck: HardwareHost = {
+    names,
+    machines: parts.machines,
+    decisions: parts.decisions,
+    events: parts.events,
+    isRunning: (node) => lives.isRunning(node),
+    note: (note) => {
+      notes.add(note);
+    },
+  };
   return {
     nodeCount: names.length,
     crash: (node, atNs) => lives.crash(node, atNs),
@@ -49,6 +62,7 @@ export function makePlanTarget(parts: PlanTargetParts): PlanTarget {
     restart: (node, atNs) => lives.restart(node, atNs),
     pause: (node, untilNs, atNs) => lives.pause(node, untilNs, atNs),
     interrupt: (node, atNs) => interrupt(parts, node, atNs),
+    hardware: (action, node, when) => strike(struck, action, node, when),
     slow: (node, cpu, atNs) => lives.slow(node, cpu, atNs),
     clock,
     cut: (pairs, inFlight, atNs) => {

@@ -3,6 +3,7 @@ import type { DirectiveDef } from '../plan/directives.ts';
 import type { EventKind } from '../kernel/event-log.ts';
 import type { Millionths, VirtualNs } from '../kernel/units.ts';
 import type { MachineDevices } from './machine-devices.ts';
+import type { MemoryFlip } from './memory-flips.ts';
 import type { FileSystem } from '../storage/file-system.ts';
 import type { SocketStack } from '../network/socket-stack.ts';
 
@@ -47,6 +48,11 @@ export interface GuestPort {
   deadlineFromRealtime(atNs: bigint): VirtualNs;
   /** What the plan says becomes of this attempt to call a target: a decision, or null. */
   directive(target: string): DirectiveDef | null;
+  /**
+   * What is to flip in the guest's memory of `byteCount` bytes before it goes on at `nowNs`: asked by
+   * compiled programs whenever they do.
+   */
+  takeFlips(byteCount: number): readonly MemoryFlip[];
   /** Fills `into` with entropy: one decision on the stream `node/<name>/entropy`. */
   entropy(into: Uint8Array): void;
   /** One of 0 to `arity` - 1: a decision on the stream `node/<name>/choose/<what>`. */

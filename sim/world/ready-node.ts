@@ -1,6 +1,6 @@
 import { readInteger, readList, readRecord, type Read } from '../kernel/shape.ts';
 import type { VirtualNs } from '../kernel/units.ts';
-import { readBlockEnd, type BlockEnd } from './machine-devices.ts';
+import { readBlockEnd, type BlockEnd } from './machine-input.ts';
 import type { WorldState } from './world-state.ts';
 
 /** What the world holds of a machine that begins where it is ready (CR-55). */

@@ -1,5 +1,5 @@
 import type { NetworkEvent } from '../network/network.ts';
-import type { BlockEnd } from './machine-devices.ts';
+import type { BlockEnd } from './machine-input.ts';
 import type { PlanPhase } from './plan-actions.ts';
 
 /** What waits in the world's queue. */

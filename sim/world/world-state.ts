@@ -5,6 +5,7 @@ import type { VirtualNs } from '../kernel/units.ts';
 import type { ScenarioDef } from '../plan/scenario.ts';
 import type { CheckerState } from '../property/checker.ts';
 import type { ConsolesState } from './consoles.ts';
+import type { MachinesState } from './machines.ts';
 import type { NodeLife } from './node-life.ts';
 import type { PlanFiring } from './plan-report.ts';
 import type { PlanState } from './plan-runner.ts';
@@ -28,7 +29,7 @@ export interface WorldOptions {
   readonly ready?: ReadonlyMap<number, ReadyNode>;
 }
 
-export interface WorldState {
+export interface WorldState extends MachinesState {
   readonly version: 1;
   readonly seed: number;
   readonly begun: boolean;
@@ -48,6 +49,4 @@ export interface WorldState {
   readonly plan: PlanState;
   /** Each node's clocks, or null where they show the world's time. */
   readonly clocks: readonly unknown[];
-  /** What waits for each machine; absent without machines. */
-  readonly machines?: readonly unknown[];
 }

@@ -295,7 +295,7 @@ export class World {
     this.checker.restore(state.checker);
     this.noteList.restore(state.notes);
     this.plan.restore(state.plan);
-    this.machines.restore(state.machines);
+    this.machines.restore(state);
     this.ports.forEach((port, node) => {
       port.restoreClock(state.clocks[node]);
     });
@@ -374,6 +374,7 @@ export class World {
       sockets: this.network.stack(index),
       directives: this.directives,
       machine: this.machines.of(index),
+      flips: this.machines.flips,
       listener: {
         console: (node, descriptor, bytes, atNs) => {
           this.consoles.write(node, descriptor, bytes, atNs);
@@ -421,6 +422,7 @@ export class World {
       disks,
       machines,
       notes,
+      decisions: this.decisions,
       events: this.events,
       schedule: (atNs, index, phase, node) => {
         const event = { kind: 'plan', index, phase } as const;

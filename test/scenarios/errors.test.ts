@@ -110,14 +110,16 @@ const ROWS: readonly (readonly [name: string, toml: string, expected: string])[]
     'no action of an event',
     BASE + '[[event]]\nname = "e"\nat = "1s"\n',
     'x.toml:8:3: event[0].do | scenario/missing-key | the key is missing; one of "crash", ' +
-      '"restart", "pause", "isolate", "partition", "cut", "heal", "disk", "disk-heal", "degrade", "kill", "wipe", "interrupt", ' +
+      '"restart", "pause", "isolate", "partition", "cut", "heal", "disk", "disk-heal", "degrade", "flip", "machine-check", ' +
+      '"storm", "kill", "wipe", "interrupt", ' +
       '"upgrade", "slow", "stick", "clock"',
   ],
   [
     'an unknown action',
     BASE + '[[event]]\nname = "e"\nat = "1s"\ndo = "crush"\nnode = "a"\n',
     'x.toml:11:1: event[0].do | scenario/value | "crush" is not one of "crash", "restart", ' +
-      '"pause", "isolate", "partition", "cut", "heal", "disk", "disk-heal", "degrade", "kill", "wipe", "interrupt", ' +
+      '"pause", "isolate", "partition", "cut", "heal", "disk", "disk-heal", "degrade", "flip", "machine-check", ' +
+      '"storm", "kill", "wipe", "interrupt", ' +
       '"upgrade", "slow", "stick", "clock" (did you mean "crash"?)',
   ],
   [

@@ -74,7 +74,7 @@ main:   call acpi
 ${ACPI}`;
 
 /** Descriptors of interrupts in memory at 0x1000; EAX is a handler, EBX its vector. */
-const INTERRUPTS = `
+export const INTERRUPTS = `
 handle: movw %ax, 0x1000(,%ebx,8)
         movw $8, 0x1002(,%ebx,8)
         movw $0x8e00, 0x1004(,%ebx,8)

@@ -203,8 +203,11 @@ export class FakeComputer implements Guest {
 
 function textOf(input: MachineInput): string {
   if (input.kind === 'frame') return `frame ${digest32(input.bytes)}`;
-  if (input.kind === 'interrupt') return 'interrupt';
-  return `disk ${input.end.id} ${input.end.status} ${digest32(input.end.data)}`;
+  if (input.kind === 'block') {
+    return `disk ${input.end.id} ${input.end.status} ${digest32(input.end.data)}`;
+  }
+  const { kind, atNs, ...rest } = input;
+  return [kind, ...Object.values(rest)].join(' ');
 }
 
 /** A datagram from one node to another as an Ethernet frame. */

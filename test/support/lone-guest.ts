@@ -5,6 +5,7 @@ import {
   type Effect,
   type EventKind,
   type GuestPort,
+  type MemoryFlip,
   type Outcome,
   type SocketStack,
   type VirtualNs,
@@ -60,6 +61,10 @@ export class LonePort implements GuestPort {
 
   isSettled(): boolean {
     return true;
+  }
+
+  takeFlips(_byteCount: number): readonly MemoryFlip[] {
+    return [];
   }
 
   directive(): null {

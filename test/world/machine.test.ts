@@ -65,8 +65,8 @@ function textOf(input: MachineInput): string {
       return datagramOf(input.bytes);
     case 'block':
       return endOf(input.end);
-    case 'interrupt':
-      return 'interrupt';
+    default:
+      return input.kind;
   }
 }
 

@@ -120,6 +120,10 @@ function randomEvents(draws: Draws, names: readonly string[]): readonly EventDef
     { kind: 'isolate', oneOf: nodes },
     { kind: 'heal' },
     { kind: 'interrupt', oneOf: [0, 1] },
+    { kind: 'flip-memory', oneOf: [0, 1], bits: 2 },
+    { kind: 'flip-register', oneOf: [0, 1], bits: 1 },
+    { kind: 'machine-check', oneOf: [0, 1], corrected: true },
+    { kind: 'storm', oneOf: [0, 1], line: 4, count: 3, gapNs: NS_PER_MS },
   ];
   const events = actions.flatMap((action): EventDef[] => {
     return draws.chance(50) ? [event(action.kind, someTime(), action)] : [];

@@ -119,6 +119,13 @@ export class Machine implements HostContext {
     return this.instances.pages;
   }
 
+  /** What has happened to its memory while it stood still. */
+  private flip(atNs: VirtualNs): void {
+    const { port, pages } = this;
+    port.nowNs = atNs;
+    for (const { address, bits } of port.takeFlips(pages.byteCount)) pages.flip(address, bits);
+  }
+
   /** Instructions executed since the guest's start. */
   executed(): number {
     return this.clock.executed(this.fuel());
@@ -127,6 +134,7 @@ export class Machine implements HostContext {
   /** Runs until the guest stops. */
   resume(outcome: Outcome): Effect {
     this.refresh();
+    this.flip(outcome.atNs);
     const control = this.control;
     this.clock.setShare(this.port.cpu, this.fuel());
     if (this.clock.localNs(this.fuel()) !== outcome.atNs)

@@ -159,6 +159,16 @@ export class PageTracker {
     for (let page = offset >>> 12; page <= last; page++) this.map[page] = PAGE_MARK.changed;
   }
 
+  /** Flips these bits of the word of 8 bytes at `address`, the least byte first. */
+  flip(address: number, bits: readonly number[]): void {
+    for (const bit of bits) {
+      const at = address + (bit >>> 3);
+      assert(at < this.memory.length, 'what flips is within memory');
+      this.memory[at] = (this.memory[at] as number) ^ (1 << (bit & 7));
+      this.touch(at, 1);
+    }
+  }
+
   /** The present memory as an overlay over the pristine one. */
   capture(): Overlay {
     this.collect();

@@ -132,6 +132,34 @@ static void non_maskable_interrupt(const SimHeader *header)
     }
 }
 
+static void fault(const SimHeader *header)
+{
+    uint32_t low = header->a, high = header->a >> 32;
+    const char *why = NULL;
+
+    switch (header->type) {
+    case SIM_FLIP_MEMORY:
+        why = sim_flip_memory(header->a, header->b);
+        break;
+    case SIM_FLIP_REGISTER:
+        why = sim_flip_register(low, high, header->b);
+        break;
+    case SIM_MACHINE_CHECK:
+        why = sim_machine_check(low, high != 0, header->b);
+        break;
+    case SIM_STORM:
+        why = sim_storm(low, high, header->b);
+        break;
+    default:
+        g_assert_not_reached();
+    }
+    if (why) {
+        sim_refuse(header->type, why);
+    } else {
+        answer_done(header->type);
+    }
+}
+
 /* ---- commands of the main thread ---- */
 
 static void save_or_load(const MainTask *task)
@@ -221,6 +249,12 @@ void sim_command(const SimHeader *header, const uint8_t *payload)
         break;
     case SIM_NMI:
         non_maskable_interrupt(header);
+        break;
+    case SIM_FLIP_MEMORY:
+    case SIM_FLIP_REGISTER:
+    case SIM_MACHINE_CHECK:
+    case SIM_STORM:
+        fault(header);
         break;
     case SIM_FORK:
         sim_sort_heap();

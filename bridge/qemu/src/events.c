@@ -86,6 +86,9 @@ bool sim_event_run_due(int64_t now_ns)
         /* A reset may have dropped the request in the meantime. */
         sim_block_deliver(event->target, event->data, event->length);
         break;
+    case SIM_EVENT_PULSE:
+        sim_pulse_deliver(event->when_ns, event->target, event->data);
+        break;
     default:
         g_assert_not_reached();
     }

@@ -50,6 +50,10 @@ enum {
     SIM_RESET = 12,         /* a: off until this time, b: SIM_RESET_* mask; DONE */
     SIM_DEVICE_STATE = 13,  /* answered by MEMORY: the stream that HASH digests */
     SIM_NMI = 14,           /* a non-maskable interrupt to all CPUs; DONE */
+    SIM_FLIP_MEMORY = 20,   /* a: guest-physical address, b: bits of the 8 bytes there; DONE */
+    SIM_FLIP_REGISTER = 21, /* a: CPU | number << 32 (RAX is 0, RCX 1, ...), b: bits; DONE */
+    SIM_MACHINE_CHECK = 22, /* a: CPU | 1 << 32 if corrected, b: address of the memory; DONE */
+    SIM_STORM = 23,         /* a: ISA line | count << 32, b: nanoseconds between pulses; DONE */
 };
 
 /* Machine to controller. */

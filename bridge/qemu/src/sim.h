@@ -62,12 +62,13 @@ typedef enum SimEventKind {
     SIM_EVENT_FRAME = 1,
     SIM_EVENT_CONSOLE = 2,
     SIM_EVENT_BLOCK = 3,
+    SIM_EVENT_PULSE = 4,
 } SimEventKind;
 
 typedef struct SimEvent {
     int64_t when_ns;
     uint32_t kind;
-    uint64_t target;        /* port or request */
+    uint64_t target;        /* port, request or line */
     uint32_t length;
     uint8_t *data;
     QTAILQ_ENTRY(SimEvent) next;
@@ -116,6 +117,14 @@ bool sim_block_deliver(uint64_t request, const uint8_t *data, uint32_t length);
 /* True if the request waits and its end is not decided yet. */
 bool sim_block_is_pending(uint64_t request);
 void sim_block_decided(uint64_t request);
+
+/* ---- faults.c: each gives NULL, or why it cannot be done; only while parked ---- */
+const char *sim_flip_memory(uint64_t address, uint64_t mask);
+const char *sim_flip_register(uint32_t cpu_index, uint32_t number, uint64_t mask);
+const char *sim_machine_check(uint32_t cpu_index, bool corrected, uint64_t address);
+/* `count` pulses on a line of the ISA bus, the first one now. */
+const char *sim_storm(uint32_t line, uint32_t count, uint64_t gap_ns);
+void sim_pulse_deliver(int64_t when_ns, uint64_t line, const uint8_t *data);
 
 /* ---- entropy.c ---- */
 void sim_entropy_seed(uint64_t seed);
