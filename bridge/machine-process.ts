@@ -38,7 +38,8 @@ export class StderrTail {
 
 /** One QEMU process that this controller has to see to its end. */
 export interface MachineProcess {
-  readonly id: number;
+  /** 0 until a fork has said its own. */
+  id: number;
   readonly stream: Duplex;
   readonly stderr: StderrTail;
   /** Resolves, once the process is gone, to why it ended: `exit code 1`, `signal SIGKILL`. */
@@ -81,20 +82,21 @@ export async function startProcess(
 }
 
 /** A fork's process: no child of this one, so its end shows by its socket. */
-export function adoptProcess(pid: number, stream: Duplex, stderr: StderrTail): MachineProcess {
+export function adoptProcess(stream: Duplex, stderr: StderrTail): MachineProcess {
   const ended = new Promise<string>((resolve) => {
     stream.once('close', () => {
       resolve('its channel closed');
     });
   });
   return {
-    id: pid,
+    id: 0,
     stream,
     stderr,
     ended,
     async kill(): Promise<void> {
-      // While the socket is open the process lives, so that the number is still its own.
-      if (!stream.destroyed) signal(pid, 'SIGKILL');
+      // While the socket is open the process lives, so that the number is still its own. One that
+      // has not said its number ends by itself when nobody listens.
+      if (this.id !== 0 && !stream.destroyed) signal(this.id, 'SIGKILL');
       stream.destroy();
       await ended;
     },

@@ -13,10 +13,10 @@ import type { Message } from './channel/wire.ts';
 import { machineArguments } from './machine-command.ts';
 import { exactNumber, readEvent, stopMask } from './machine-events.ts';
 import type { MachineEvent, StopKind } from './machine-events.ts';
-import { acceptFork } from './machine-fork.ts';
+import { ForkDoor } from './machine-fork.ts';
 import { checkMachineOptions } from './machine-options.ts';
 import type { MachineOptions } from './machine-options.ts';
-import { machineEnded, startProcess } from './machine-process.ts';
+import { adoptProcess, machineEnded, startProcess } from './machine-process.ts';
 import type { MachineProcess } from './machine-process.ts';
 
 /** Wall time that a machine may take for one answer, unless the caller says otherwise. */
@@ -68,6 +68,7 @@ export class Machine {
   private timeNs = 0;
   private instructionCount = 0;
   private closed = false;
+  private door: ForkDoor | undefined;
 
   private constructor(options: MachineOptions, process: MachineProcess) {
     this.options = options;
@@ -201,12 +202,12 @@ export class Machine {
   /** A second machine in the same state, in a few milliseconds. Both go on independently. */
   async fork(): Promise<Machine> {
     return this.guard(async () => {
-      const accepted = await acceptFork(this.process.stderr, async (socketName) => {
-        this.channel.send(COMMAND.FORK, 0n, 0n, Buffer.from(socketName));
-        const message = await this.channel.receiveAnswer(REPORT.FORKED, WAIT_MS);
-        return exactNumber(message.a);
+      const door = (this.door ??= await ForkDoor.open());
+      const socket = await door.admit(() => {
+        this.channel.send(COMMAND.FORK, 0n, 0n, Buffer.from(door.name));
+        return this.channel.receiveAnswer(REPORT.FORKED, WAIT_MS);
       });
-      const child = new Machine(this.options, accepted);
+      const child = new Machine(this.options, adoptProcess(socket, this.process.stderr));
       await child.greet();
       child.timeNs = this.timeNs;
       child.instructionCount = this.instructionCount;
@@ -266,12 +267,14 @@ export class Machine {
   async close(): Promise<void> {
     if (this.closed) return;
     this.closed = true;
+    this.door?.close();
     this.channel.close();
     await this.process.kill();
   }
 
   private async greet(): Promise<void> {
     const message = await this.ask(REPORT.HELLO, START_MS, () => undefined);
+    this.process.id = exactNumber(message.a);
     if (message.b === BigInt(WIRE_VERSION)) return;
     await this.close();
     throw new SimError({

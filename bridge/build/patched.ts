@@ -21,6 +21,9 @@ const CONFIGURE = [
   ...['--disable-download', '--disable-werror'],
   // With the names that macros see (below): equal sources and compilers give equal binaries.
   ...['--disable-debug-info', '--enable-strip'],
+  // Nothing to relocate and no libraries to bind: each page that a loader writes costs a new
+  // process a fault, and a forked one a copy.
+  ...['--static', '--disable-pie'],
 ];
 const REMEDY = 'run `sim vm setup --backend patched` as root, so that it installs what it needs';
 const STEP_TIMEOUT_MS = 900_000;
@@ -133,9 +136,11 @@ async function compile(tree: string, build: string, say: (line: string) => void)
 
 /**
  * The programs of Debian's packages, whatever else the user's PATH would find first. ccache sees
- * names relative to `folder`, so that what was built in one draft serves the next.
+ * names relative to `folder`, so that what was built in one draft serves the next, and takes the
+ * headers of a source from the compiler instead of a run of the preprocessor before it.
  */
 function options(folder = '/'): ProgramOptions {
-  const environment = { PATH: '/usr/bin:/bin', CCACHE_BASEDIR: folder, CCACHE_NOHASHDIR: '1' };
+  const ccache = { CCACHE_BASEDIR: folder, CCACHE_NOHASHDIR: '1', CCACHE_DEPEND: '1' };
+  const environment = { PATH: '/usr/bin:/bin', ...ccache };
   return { remedy: REMEDY, timeoutMs: STEP_TIMEOUT_MS, environment };
 }

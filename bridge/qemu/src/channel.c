@@ -218,6 +218,18 @@ bool sim_channel_open(int fd, Error **errp)
     return true;
 }
 
+void sim_channel_refuse_at(int fd, uint32_t type, const char *why)
+{
+    SimHeader header = {
+        .length = cpu_to_le32(strlen(why)), .type = cpu_to_le32(SIM_REFUSED), .a = cpu_to_le64(type),
+    };
+    struct iovec parts[] = { { &header, sizeof(header) }, { (char *)why, strlen(why) } };
+
+    if (writev(fd, parts, ARRAY_SIZE(parts)) < 0) {
+        return;     /* nobody listens any more */
+    }
+}
+
 void sim_channel_replace(int fd)
 {
     dup2(fd, channel.fd);

@@ -68,7 +68,7 @@ enum {
     SIM_PANIC = 107,        /* a: time; the guest's kernel reported a panic */
     SIM_RANDOM = 108,       /* a: time, b: the 32 random bits that the doorbell gave */
     SIM_HASHED = 120,       /* a: RAM, b: devices, payload: u64 RAM bytes, u64 device bytes */
-    SIM_FORKED = 121,       /* a: process id of the child, b: nanoseconds the fork took */
+    SIM_FORKED = 121,       /* the child calls, and says HELLO or REFUSED on its own socket */
     SIM_STATUS = 122,       /* a: time, b: instructions, payload: SimStatus */
     SIM_MEMORY = 123,       /* payload: the bytes asked for */
     SIM_HELLO = 124,        /* a: process id, b: wire version, payload: QEMU's version text */

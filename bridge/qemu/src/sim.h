@@ -36,7 +36,8 @@ G_NORETURN void sim_vcpu_loop(void);
 void sim_kick(void);
 /* Stands in for the host's clock where the TLB's size is decided. */
 int64_t sim_tlb_clock(void);
-/* In a forked child: a fresh thread that goes on where the parent's loop was parked. */
+/* In a forked child: a fresh thread that goes on where the parent's loop was parked. Returns when
+ * the controller knows; the big lock is given away meanwhile. */
 void sim_vcpu_restart(void);
 void sim_vcpu_status(SimStatus *status);
 void sim_vcpu_init(void);
@@ -96,6 +97,8 @@ void sim_channel_begin_run(uint64_t stop_mask);
 void sim_channel_serve(void);
 /* In a forked child: the socket to speak over from now on, with empty buffers. */
 void sim_channel_replace(int fd);
+/* Says on another machine's socket why that one does not come to be. */
+void sim_channel_refuse_at(int fd, uint32_t type, const char *why);
 /* Ends the process if the controller is gone. */
 void sim_channel_look_for_controller(void);
 /* While the main thread obeys a command no other one is read. */
@@ -143,6 +146,8 @@ bool sim_state_load(const char *folder, Error **errp);
 /* Before a fork, in each thread that a child has too: what a child would copy to tidy its heap. */
 void sim_sort_heap(void);
 void sim_fork(const char *socket_name);
+/* In a forked child: its parent may go on. */
+void sim_fork_is_up(void);
 
 /* ---- control.c ---- */
 bool sim_active(void);

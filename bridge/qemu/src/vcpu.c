@@ -299,15 +299,15 @@ static bool main_thread_must_act(void)
     return qemu_shutdown_requested_get() || qemu_reset_requested_get();
 }
 
-G_NORETURN void sim_vcpu_loop(void)
+static void say_hello(void)
 {
-    sim_gate_enter_loop();
-    loop.tcg_context = tcg_ctx;
-    if (!loop.slice_cpu) {
-        loop.slice_cpu = first_cpu;
-    }
     sim_emit(SIM_HELLO, getpid(), SIM_WIRE_VERSION, QEMU_VERSION, strlen(QEMU_VERSION));
     sim_flush();
+}
+
+/* Of the first process, and again of each forked child. */
+static G_NORETURN void run_loop(void)
+{
     while (true) {
         bool stopped, runnable;
 
@@ -325,7 +325,19 @@ G_NORETURN void sim_vcpu_loop(void)
     }
 }
 
+G_NORETURN void sim_vcpu_loop(void)
+{
+    loop.tcg_context = tcg_ctx;
+    loop.slice_cpu = first_cpu;
+    sim_gate_enter_loop();
+    say_hello();
+    run_loop();
+}
+
 /* ---- forked child ---- */
+
+static QemuCond child_said_hello;
+static bool child_is_up;
 
 static void *child_thread(void *argument)
 {
@@ -334,7 +346,12 @@ static void *child_thread(void *argument)
     bql_lock();
     qemu_thread_get_self(first_cpu->thread);
     first_cpu->thread_id = qemu_get_thread_id();
-    sim_vcpu_loop();
+    sim_gate_enter_loop();
+    say_hello();
+    sim_fork_is_up();
+    child_is_up = true;
+    qemu_cond_signal(&child_said_hello);
+    run_loop();
     return NULL;
 }
 
@@ -343,10 +360,16 @@ void sim_vcpu_restart(void)
     CPUState *cpu;
 
     qemu_cond_init(first_cpu->halt_cond);
+    qemu_cond_init(&child_said_hello);
     CPU_FOREACH(cpu) {
         cpu->running = false;
     }
+    child_is_up = false;
     qemu_thread_create(first_cpu->thread, "sim", child_thread, NULL, QEMU_THREAD_JOINABLE);
+    /* The main thread has nothing to do that could not wait, and much that would be copied. */
+    while (!child_is_up) {
+        qemu_cond_wait_bql(&child_said_hello);
+    }
 }
 
 /* ---- saved state ---- */
