@@ -39,34 +39,93 @@ static inline void absorb(uint64_t lanes[LANES], const uint8_t *block)
     }
 }
 
-uint64_t sim_hash_bytes(const uint8_t *data, size_t length, uint64_t seed)
+typedef struct Digest {
+    uint64_t lanes[LANES];
+    uint64_t length;
+} Digest;
+
+static void begin(Digest *digest, uint64_t seed)
 {
-    uint64_t lanes[LANES] = { seed, seed ^ secret[1], seed ^ secret[2], seed ^ secret[3] };
+    *digest = (Digest) { { seed, seed ^ secret[1], seed ^ secret[2], seed ^ secret[3] } };
+}
+
+/* Whole blocks, but for the last call. */
+static void add(Digest *digest, const uint8_t *data, size_t length)
+{
     size_t offset = 0;
 
     for (; offset + BLOCK_BYTES <= length; offset += BLOCK_BYTES) {
-        absorb(lanes, data + offset);
+        absorb(digest->lanes, data + offset);
     }
     if (offset < length) {
         uint8_t rest[BLOCK_BYTES] = { 0 };
 
         memcpy(rest, data + offset, length - offset);
-        absorb(lanes, rest);
+        absorb(digest->lanes, rest);
     }
+    digest->length += length;
+}
+
+static uint64_t end(const Digest *digest)
+{
+    const uint64_t *lanes = digest->lanes;
+    uint64_t length = digest->length;
+
     return fold(fold(lanes[0] ^ length, lanes[1] ^ secret[0]),
                 fold(lanes[2] ^ secret[1], lanes[3] ^ secret[2]) ^ length);
+}
+
+uint64_t sim_hash_bytes(const uint8_t *data, size_t length, uint64_t seed)
+{
+    Digest digest;
+
+    begin(&digest, seed);
+    add(&digest, data, length);
+    return end(&digest);
+}
+
+/* As `add` of so many zeros, of which BLOCK_BYTES are read. */
+static void add_zeros(Digest *digest, size_t length)
+{
+    static const uint8_t zeros[BLOCK_BYTES];
+
+    for (size_t offset = 0; offset < length; offset += BLOCK_BYTES) {
+        absorb(digest->lanes, zeros);
+    }
+    digest->length += length;
+}
+
+static uint64_t hash_block(int pagemap, const RAMBlock *block, uint64_t seed)
+{
+    Digest digest;
+
+    begin(&digest, seed);
+    for (size_t offset = 0; offset < block->used_length; offset += SIM_CHUNK_BYTES) {
+        size_t length = MIN(SIM_CHUNK_BYTES, block->used_length - offset);
+
+        if (sim_is_untouched(pagemap, block, offset, length)) {
+            add_zeros(&digest, length);
+        } else {
+            add(&digest, block->host + offset, length);
+        }
+    }
+    return end(&digest);
 }
 
 uint64_t sim_hash_ram(uint64_t *bytes)
 {
     RAMBlock *block;
     uint64_t digest = SIM_HASH_RAM;
+    int pagemap = sim_touched_open();
 
     RCU_READ_LOCK_GUARD();
     RAMBLOCK_FOREACH(block) {
         digest = sim_hash_bytes((uint8_t *)block->idstr, strlen(block->idstr), digest);
-        digest = sim_hash_bytes(block->host, block->used_length, digest);
+        digest = hash_block(pagemap, block, digest);
         *bytes += block->used_length;
+    }
+    if (pagemap >= 0) {
+        close(pagemap);
     }
     return digest;
 }

@@ -136,6 +136,13 @@ uint64_t sim_entropy_draws(void);
 int sim_getrandom(void *data, size_t length, Error **errp);
 void sim_entropy_init(uint64_t seed);
 
+/* ---- touched.c ---- */
+#define SIM_CHUNK_BYTES (UINT32_C(2) << 20)
+/* A descriptor for the questions below, of this process alone; close it. */
+int sim_touched_open(void);
+/* True if these bytes of a block, a chunk at most, are zeros that nobody has read or written. */
+bool sim_is_untouched(int pagemap, const RAMBlock *block, size_t offset, size_t length);
+
 /* ---- hash.c, state.c, fork.c ---- */
 uint64_t sim_hash_bytes(const uint8_t *data, size_t length, uint64_t seed);
 uint64_t sim_hash_ram(uint64_t *bytes);

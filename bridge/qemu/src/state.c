@@ -97,24 +97,43 @@ static bool write_all(int fd, const void *data, size_t length, off_t offset, Err
 }
 
 /* Runs of pages that are not zero are written in one go each; the rest stays a hole. */
-static bool write_main_memory(int fd, const uint8_t *memory, size_t bytes, Error **errp)
+static bool write_chunk(int fd, const uint8_t *memory, off_t at, size_t bytes, Error **errp)
 {
     size_t start = 0;
 
-    if (ftruncate(fd, bytes) < 0) {
-        error_setg_errno(errp, errno, "a checkpoint cannot be written");
-        return false;
-    }
     for (size_t page = 0; page <= bytes; page += PAGE_BYTES) {
         if (page < bytes && !buffer_is_zero(memory + page, PAGE_BYTES)) {
             continue;
         }
-        if (page > start && !write_all(fd, memory + start, page - start, start, errp)) {
+        if (page > start && !write_all(fd, memory + start, page - start, at + start, errp)) {
             return false;
         }
         start = page + PAGE_BYTES;
     }
     return true;
+}
+
+static bool write_main_memory(int fd, Error **errp)
+{
+    const RAMBlock *block = current_machine->ram->ram_block;
+    int pagemap = sim_touched_open();
+    bool good = true;
+
+    if (ftruncate(fd, block->used_length) < 0) {
+        error_setg_errno(errp, errno, "a checkpoint cannot be written");
+        good = false;
+    }
+    for (size_t at = 0; good && at < block->used_length; at += SIM_CHUNK_BYTES) {
+        size_t bytes = MIN(SIM_CHUNK_BYTES, block->used_length - at);
+
+        if (!sim_is_untouched(pagemap, block, at, bytes)) {
+            good = write_chunk(fd, block->host + at, at, bytes, errp);
+        }
+    }
+    if (pagemap >= 0) {
+        close(pagemap);
+    }
+    return good;
 }
 
 static GByteArray *state_bytes(uint64_t main_bytes)
@@ -156,8 +175,7 @@ bool sim_state_save(const char *folder, Error **errp)
     size_t main_bytes = memory_region_size(current_machine->ram);
     int ram = create_in(folder, "ram", errp);
     int state = ram < 0 ? -1 : create_in(folder, "state", errp);
-    bool good = state >= 0 && write_main_memory(
-        ram, memory_region_get_ram_ptr(current_machine->ram), main_bytes, errp);
+    bool good = state >= 0 && write_main_memory(ram, errp);
 
     if (good) {
         g_autoptr(GByteArray) bytes = NULL;
