@@ -6,6 +6,7 @@ import {
   HASH_RAM,
   REPORT,
   RESET_CLEAR_RAM,
+  SHARE_WHOLE,
   STOP,
   WIRE_VERSION,
 } from './channel/wire.ts';
@@ -261,6 +262,30 @@ export class Machine {
   /** Pulses on a line of the ISA bus, the first one now. */
   async storm(line: number, count: number, gapNs: number): Promise<void> {
     await this.command(COMMAND.STORM, both(line, count), BigInt(gapNs));
+  }
+
+  /**
+   * From now on the CPUs execute for this share of virtual time, 1 to 1,000,000 millionths: after a
+   * few instructions all of them stand still, while timers, devices and deliveries go on. Time
+   * without work is not counted. Outlasts `powerLoss` and `reset`.
+   */
+  async setShare(millionths: number): Promise<void> {
+    const isShare = Number.isSafeInteger(millionths) && millionths >= 1;
+    assert(isShare && millionths <= SHARE_WHOLE, 'a share is more than nothing, at most all');
+    await this.command(COMMAND.SHARE, BigInt(millionths), 0n);
+  }
+
+  /**
+   * From now on just these CPUs (from 0) get no turns; all others do. Where none is left the
+   * machine idles, and its timers go on. Outlasts `powerLoss` and `reset`.
+   */
+  async stall(cpus: readonly number[]): Promise<void> {
+    const known = cpus.every(
+      (cpu) => Number.isSafeInteger(cpu) && cpu >= 0 && cpu < this.options.cpus,
+    );
+    assert(known, 'a CPU that is stalled is one of the machine');
+    const mask = cpus.reduce((sum, cpu) => sum | (1 << cpu), 0);
+    await this.command(COMMAND.STALL, BigInt(mask), 0n);
   }
 
   /** Ends the process; resolves when it is gone. Calling it again changes nothing. */

@@ -25,6 +25,7 @@ export function compileAction(
     case 'wipe':
     case 'interrupt':
     case 'slow':
+    case 'stall':
     case 'upgrade':
     case 'clock':
       return compileFault(event, targets(event, path, context), path, context);

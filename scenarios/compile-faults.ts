@@ -224,6 +224,8 @@ export function compileFault(
       return oneOf === null ? null : { kind: event.do, oneOf };
     case 'slow':
       return oneOf === null ? null : { kind: 'slow', oneOf, cpu: event.cpu };
+    case 'stall':
+      return oneOf === null ? null : { kind: 'stall', oneOf, vcpu: event.vcpu };
     case 'upgrade': {
       const guest = context.guests.get(event.guest);
       if (guest === undefined) {

@@ -85,7 +85,7 @@ export const EFFECT_NAMES: readonly EffectName[] = [
   given('node.lifecycle', 'crash, kill, wipe, restart, upgrade'),
   given('node.hang', 'pause'),
   given('cpu.service', 'slow'),
-  absent('cpu.vcpu_state', 'a guest has one processor', 'pause'),
+  given('cpu.vcpu_state', 'stall, of a machine; pause for all its processors'),
   given('cpu.register_transform', 'flip with target = "register": bits of a general register'),
   absent(
     'cpu.instruction_transform',

@@ -60,6 +60,7 @@ export function faultEvents<const W extends z.core.$ZodShape>(when: W) {
     table({ ...when, do: z.literal('interrupt'), ...target }),
     table({ ...when, do: z.literal('upgrade'), ...target, guest: text }),
     table({ ...when, do: z.literal('slow'), ...target, cpu: share }),
+    table({ ...when, do: z.literal('stall'), ...target, vcpu: z.int().min(0) }),
     table({ ...when, do: z.literal('stick'), from: nodeNames, to: nodeNames }),
     table({
       ...when,

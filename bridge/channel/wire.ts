@@ -35,6 +35,8 @@ export const COMMAND = {
   FLIP_REGISTER: 21,
   MACHINE_CHECK: 22,
   STORM: 23,
+  SHARE: 40,
+  STALL: 41,
 } as const;
 
 /** What the machine says. */
@@ -66,6 +68,9 @@ export const HASH_DEVICES = 2;
 
 /** RESET clears the machine's memory, as a loss of power does. */
 export const RESET_CLEAR_RAM = 1;
+
+/** The share of a machine whose CPUs execute all the time that they have work, in millionths. */
+export const SHARE_WHOLE = 1_000_000;
 
 /** Operations of a block request. */
 export const BLOCK_OPERATION = { READ: 0, WRITE: 1, FLUSH: 2, DISCARD: 3 } as const;

@@ -114,6 +114,10 @@ async function deliver(machine: Machine, input: MachineInput): Promise<void> {
     // Of what follows it is told when it stands at that time.
     case 'interrupt':
       return machine.interrupt();
+    case 'share':
+      return machine.setShare(input.cpu);
+    case 'stall':
+      return machine.stall(input.vcpus);
     case 'flip-memory':
       return machine.flipMemory(input.address, input.bits);
     case 'flip-register':

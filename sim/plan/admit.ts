@@ -170,6 +170,7 @@ function admitAction(action: ActionDef, path: string, nodeCount: number, atNs: n
     case 'wipe':
     case 'interrupt':
     case 'slow':
+    case 'stall':
     case 'clock':
     case 'flip-memory':
     case 'flip-register':

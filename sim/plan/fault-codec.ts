@@ -25,7 +25,7 @@ import {
   type RedDef,
   type TriggerDef,
 } from './faults.ts';
-import { readMachine } from './machine.ts';
+import { MACHINE_CPUS_MAX, readMachine } from './machine.ts';
 import { predicateReader } from './predicate-codec.ts';
 import type { GuestDef, MachineGuestDef, ProgramGuestDef } from './scenario.ts';
 
@@ -103,6 +103,11 @@ export const NODE_ACTION_READERS: {
     guest: readGuest,
   }),
   slow: readRecord<Action<'slow'>>({ kind: readWord(['slow']), oneOf: indexes, cpu: share }),
+  stall: readRecord<Action<'stall'>>({
+    kind: readWord(['stall']),
+    oneOf: indexes,
+    vcpu: readInteger(0, MACHINE_CPUS_MAX - 1),
+  }),
   clock: readRecord<Action<'clock'>>({
     kind: readWord(['clock']),
     oneOf: indexes,

@@ -78,6 +78,8 @@ export type NodeActionDef =
   | { readonly kind: 'slow'; readonly oneOf: readonly number[]; readonly cpu: Millionths }
   /** A non-maskable interrupt to all processors of a machine. */
   | { readonly kind: 'interrupt'; readonly oneOf: readonly number[] }
+  /** This processor of a machine, counted from 0, gets no turns. */
+  | { readonly kind: 'stall'; readonly oneOf: readonly number[]; readonly vcpu: number }
   | { readonly kind: 'clock'; readonly oneOf: readonly number[]; readonly change: ClockChangeDef }
   /** The directed links hold what is sent, until they are released. */
   | { readonly kind: 'stick'; readonly from: readonly number[]; readonly to: readonly number[] };

@@ -199,7 +199,6 @@ function complaintOfNode(node: NodeDef): Complaint {
 const NOT_FOR_MACHINES: Readonly<Partial<Record<ActionDef['kind'], string>>> = {
   kill: 'a machine has no program that could be ended alone: use "crash"',
   upgrade: 'a machine keeps its image: use another node',
-  slow: 'the share of a machine’s processor cannot be changed',
   clock: 'the clocks of a machine cannot be changed',
 };
 
@@ -209,6 +208,7 @@ function complaintOfAction(
   nodes: readonly NodeDef[],
 ): string | null {
   if (action.kind === 'interrupt') return complaintOfInterrupt(action.oneOf, machines, nodes);
+  if (action.kind === 'stall') return complaintOfStall(action, machines, nodes);
   if (action.kind === 'upgrade' && action.guest.kind === 'vm') {
     return 'no node can become a machine';
   }
@@ -228,4 +228,24 @@ function complaintOfInterrupt(
   const node = oneOf.find((each) => !machines.has(each));
   if (node === undefined) return null;
   return `"interrupt" cannot be done to "${nodes[node]?.name ?? ''}": only machines have interrupts`;
+}
+
+function complaintOfStall(
+  { oneOf, vcpu }: Extract<ActionDef, { kind: 'stall' }>,
+  machines: ReadonlyMap<number, MachineDef>,
+  nodes: readonly NodeDef[],
+): string | null {
+  for (const node of oneOf) {
+    const name = nodes[node]?.name ?? '';
+    const machine = machines.get(node);
+    if (machine === undefined) {
+      const instead = 'use "pause", or "slow"';
+      return `"stall" cannot be done to "${name}": only machines have several processors: ${instead}`;
+    }
+    const { cpus } = machine;
+    if (Number.isSafeInteger(vcpu) && vcpu >= 0 && vcpu < cpus) continue;
+    const has = cpus === 1 ? 'only processor 0' : `processors 0 to ${cpus - 1}`;
+    return `the machine "${name}" has ${has}, not ${vcpu}: "cpus" of its guest says how many`;
+  }
+  return null;
 }

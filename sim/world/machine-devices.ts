@@ -4,7 +4,7 @@ import { ERRNO } from '../kernel/errno.ts';
 import type { EventLog } from '../kernel/event-log.ts';
 import { digest32 } from '../kernel/rolling-digest.ts';
 import { readList, readRecord } from '../kernel/shape.ts';
-import type { VirtualNs } from '../kernel/units.ts';
+import { MILLION, type Millionths, type VirtualNs } from '../kernel/units.ts';
 import { machineDiskPath, type MachineDef } from '../plan/machine.ts';
 import type { FileSystem } from '../storage/file-system.ts';
 import {
@@ -14,6 +14,7 @@ import {
   type HardwareInput,
   type MachineInput,
 } from './machine-input.ts';
+import { MachineStalls, readStalls, type StallCounts } from './machine-stalls.ts';
 import type { Note } from './timeline.ts';
 
 /** What a machine's disk takes for a request, before what its rules add. */
@@ -41,9 +42,10 @@ export interface BlockRequest {
   readonly data: Uint8Array;
 }
 
-const readState = readRecord<{ readonly inputs: readonly MachineInput[] }>({
-  inputs: readList(readMachineInput, Number.MAX_SAFE_INTEGER),
-});
+const readState = readRecord<{
+  readonly inputs: readonly MachineInput[];
+  readonly stalls?: StallCounts;
+}>({ inputs: readList(readMachineInput, Number.MAX_SAFE_INTEGER), stalls: readStalls }, ['stalls']);
 
 export interface MachineDevicesOptions {
   readonly node: number;
@@ -68,6 +70,7 @@ export interface MachineDevicesOptions {
  */
 export class MachineDevices {
   readonly def: MachineDef;
+  readonly stalls = new MachineStalls();
   private readonly options: MachineDevicesOptions;
   private inputs: MachineInput[] = [];
 
@@ -124,6 +127,16 @@ export class MachineDevices {
     this.inputs.push({ kind: 'interrupt', atNs });
   }
 
+  /** From now on the processors execute for this share of the time. */
+  share(cpu: Millionths, atNs: VirtualNs): void {
+    this.inputs.push({ kind: 'share', atNs, cpu });
+  }
+
+  /** The stalls of its processors are others from now on. */
+  stallsChanged(atNs: VirtualNs): void {
+    this.inputs.push({ kind: 'stall', atNs, vcpus: this.stalls.vcpus });
+  }
+
   /** A program of the machine rang the doorbell: seen by the log, and by triggers on it. */
   ring(offset: number, value: number): void {
     const { events, node, nowNs } = this.options;
@@ -149,18 +162,22 @@ export class MachineDevices {
     return inputs;
   }
 
-  /** A life ends: what was under way to it is gone. */
-  reset(): void {
+  /** A life begins: what was under way to it is gone, what slows its processors is not. */
+  begin(cpu: Millionths, atNs: VirtualNs): void {
     this.inputs = [];
+    if (cpu !== MILLION) this.share(cpu, atNs);
+    if (this.stalls.vcpus.length > 0) this.stallsChanged(atNs);
   }
 
   capture(): unknown {
-    return { inputs: this.inputs.slice() };
+    return { inputs: this.inputs.slice(), ...this.stalls.capture() };
   }
 
   /** Takes what `capture` gave; anything else is refused (`bundle/shape`). */
   restore(state: unknown): void {
-    this.inputs = [...readState(state, 'world.machines').inputs];
+    const { inputs, stalls } = readState(state, 'world.machines');
+    this.inputs = [...inputs];
+    this.stalls.restore(stalls);
   }
 
   private perform(request: BlockRequest): Omit<BlockEnd, 'id'> {

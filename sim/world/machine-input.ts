@@ -8,8 +8,9 @@ import {
   readWord,
   type Read,
 } from '../kernel/shape.ts';
-import type { VirtualNs } from '../kernel/units.ts';
+import { MILLION, type Millionths, type VirtualNs } from '../kernel/units.ts';
 import { FRAME_BYTES_MAX } from '../network/ethernet.ts';
+import { MACHINE_CPUS_MAX } from '../plan/machine.ts';
 import { REGISTERS, MEMORY_WORD_BITS, type RegisterName } from '../plan/hardware.ts';
 
 /** At most this many bytes go in one request. */
@@ -63,6 +64,10 @@ export type MachineInput =
   | { readonly kind: 'block'; readonly atNs: VirtualNs; readonly end: BlockEnd }
   /** A non-maskable interrupt to all processors. */
   | { readonly kind: 'interrupt'; readonly atNs: VirtualNs }
+  /** The processors execute for this share of the time from then on. */
+  | { readonly kind: 'share'; readonly atNs: VirtualNs; readonly cpu: Millionths }
+  /** Just these processors get no turns from then on. */
+  | { readonly kind: 'stall'; readonly atNs: VirtualNs; readonly vcpus: readonly number[] }
   | HardwareInput;
 
 export const readBlockEnd: Read<BlockEnd> = readRecord<BlockEnd>({
@@ -85,6 +90,16 @@ export const readMachineInput: Read<MachineInput> = readVariant<MachineInput>({
   interrupt: readRecord<Input<'interrupt'>>({
     kind: readWord(['interrupt']),
     atNs: readInteger(),
+  }),
+  share: readRecord<Input<'share'>>({
+    kind: readWord(['share']),
+    atNs: readInteger(),
+    cpu: readInteger(1, MILLION),
+  }),
+  stall: readRecord<Input<'stall'>>({
+    kind: readWord(['stall']),
+    atNs: readInteger(),
+    vcpus: readList(readInteger(0, MACHINE_CPUS_MAX - 1), MACHINE_CPUS_MAX),
   }),
   block: readRecord<Input<'block'>>({
     kind: readWord(['block']),

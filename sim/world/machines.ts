@@ -1,7 +1,7 @@
 import { assert } from '../kernel/assert.ts';
 import type { Decisions } from '../kernel/decision.ts';
 import type { EventLog } from '../kernel/event-log.ts';
-import type { VirtualNs } from '../kernel/units.ts';
+import type { Millionths, VirtualNs } from '../kernel/units.ts';
 import type { Network } from '../network/network.ts';
 import { machinesOf } from '../plan/machine.ts';
 import type { NodeDef, ScenarioDef } from '../plan/scenario.ts';
@@ -99,13 +99,21 @@ export class Machines {
     return true;
   }
 
-  /** A node's life begins: what was under way to it is gone, but for what a ready point brings. */
-  begin(node: number): void {
+  /** From now on the processors of a node that is a machine execute for this share of the time. */
+  share(node: number, cpu: Millionths, atNs: VirtualNs): void {
+    this.devices.get(node)?.share(cpu, atNs);
+  }
+
+  /**
+   * A node's life begins, with this share of its processor: what was under way to it is gone, but
+   * for what a ready point brings.
+   */
+  begin(node: number, cpu: Millionths, atNs: VirtualNs): void {
     this.flips.forget(node);
-    this.devices.get(node)?.reset();
+    this.devices.get(node)?.begin(cpu, atNs);
     if (this.options.livesOf(node) !== 1) return;
-    for (const { atNs, end } of this.options.ready.get(node)?.ends ?? []) {
-      this.options.schedule(atNs, node, { kind: 'block', life: 1, end });
+    for (const each of this.options.ready.get(node)?.ends ?? []) {
+      this.options.schedule(each.atNs, node, { kind: 'block', life: 1, end: each.end });
     }
   }
 

@@ -167,7 +167,7 @@ export class NodeLives {
     const again = life.lives > 0;
     const { observedNs, cpu, build } = life;
     Object.assign(life, { ...newLife(), lives: life.lives + 1, observedNs, cpu, build });
-    this.host.machines.begin(node);
+    this.host.machines.begin(node, cpu, atNs);
     this.setStatus(node, 'runnable');
     this.host.checker.temporal?.node(node, 'started', atNs);
     life.localNs = atNs;
@@ -283,6 +283,7 @@ export class NodeLives {
     const life = this.mutable(node);
     if (life.cpu === cpu) return false;
     life.cpu = cpu;
+    if (isAlive(life.status)) this.host.machines.share(node, cpu, atNs);
     const text = cpu === MILLION ? 'full speed' : `slow: ${cpu} millionths of its processor`;
     const { events, notes } = this.host;
     events.append(events.kind('guest/slow'), node, atNs, 0, cpu);

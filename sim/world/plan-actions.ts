@@ -20,6 +20,9 @@ export interface PlanTarget {
   /** A fault inside the node; what goes on for some time ends before `untilNs`. */
   hardware(action: HardwareActionDef, node: number, when: HardwareTimes): boolean;
   slow(node: number, cpu: Millionths, atNs: VirtualNs): boolean;
+  /** A processor of a machine gets no turns until each stall of it has ended. */
+  stall(node: number, vcpu: number, atNs: VirtualNs): boolean;
+  endStall(node: number, vcpu: number, atNs: VirtualNs): void;
   clock(node: number, change: ClockChangeDef, atNs: VirtualNs): boolean;
   cut(pairs: readonly NodePair[], inFlight: 'deliver' | 'drop', atNs: VirtualNs): boolean;
   /** Takes back one cut of each of the links. */
@@ -69,6 +72,7 @@ export function familyOf(action: ActionDef): FaultFamily | null {
       return 'crash';
     case 'pause':
     case 'slow':
+    case 'stall':
       return 'pause';
     case 'clock':
       return action.change.kind === 'synchronize' ? null : 'clock';
@@ -131,6 +135,8 @@ export function act(
       return target.hardware(action, node, { atNs, untilNs });
     case 'slow':
       return target.slow(node, action.cpu, atNs);
+    case 'stall':
+      return target.stall(node, action.vcpu, atNs);
     case 'clock':
       return target.clock(node, action.change, atNs);
     case 'cut':
@@ -153,9 +159,9 @@ export function act(
   }
 }
 
-/** Whether links count these, so that each has an end of its own, also if it changed nothing. */
+/** Whether these are counted, so that each has an end of its own, also if it changed nothing. */
 export function isHold(action: ActionDef): boolean {
-  return ['cut', 'partition', 'isolate', 'stick'].includes(action.kind);
+  return ['cut', 'partition', 'isolate', 'stick', 'stall'].includes(action.kind);
 }
 
 /** Takes back what the action did to `node`: a fault's end is a transition like its start (CR-59). */
@@ -173,6 +179,9 @@ export function lift(
       return;
     case 'slow':
       target.slow(node, MILLION, atNs);
+      return;
+    case 'stall':
+      target.endStall(node, action.vcpu, atNs);
       return;
     case 'clock':
       target.clock(node, { kind: 'synchronize' }, atNs);

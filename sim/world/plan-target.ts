@@ -11,6 +11,7 @@ import type { NodeLives } from './node-lives.ts';
 import type { NodePort } from './node-port.ts';
 import type { NoteList } from './notes.ts';
 import type { PlanPhase, PlanTarget } from './plan-actions.ts';
+import { beginStall, endAllStalls, endStall } from './stall-actions.ts';
 
 /** The parts of the world that a plan acts on. */
 export interface PlanTargetParts {
@@ -64,6 +65,10 @@ export function makePlanTarget(parts: PlanTargetParts): PlanTarget {
     interrupt: (node, atNs) => interrupt(parts, node, atNs),
     hardware: (action, node, when) => strike(struck, action, node, when),
     slow: (node, cpu, atNs) => lives.slow(node, cpu, atNs),
+    stall: (node, vcpu, atNs) => beginStall(parts, { node, vcpu }, atNs),
+    endStall: (node, vcpu, atNs) => {
+      endStall(parts, { node, vcpu }, atNs);
+    },
     clock,
     cut: (pairs, inFlight, atNs) => {
       const count = network.cut(pairs, inFlight);
@@ -106,6 +111,7 @@ export function makePlanTarget(parts: PlanTargetParts): PlanTarget {
       names.forEach((_, node) => {
         clock(node, { kind: 'synchronize' }, atNs);
         lives.slow(node, MILLION, atNs);
+        endAllStalls(parts, node, atNs);
       });
       for (const node of lives.crashed()) lives.restart(node, atNs);
     },

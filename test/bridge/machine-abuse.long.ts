@@ -13,6 +13,8 @@ const END_MS = 60_000;
 const MESSAGES = 60;
 /** These take the name of a file or a socket: one that leads nowhere. */
 const NAMES: readonly number[] = [COMMAND.SAVE, COMMAND.LOAD, COMMAND.FORK];
+/** All that a machine is told, and what it is never told. */
+const TYPES: readonly number[] = [...Object.values(COMMAND), 0, 15, 99];
 
 /** Numbers of a small generator, the same in each run: below `limit`. */
 function generator(seed: number): (limit: number) => number {
@@ -25,7 +27,7 @@ function generator(seed: number): (limit: number) => number {
 
 /** A message of a known or unknown type whose numbers and payload mean nothing. */
 function nonsense(draw: (limit: number) => number): Buffer {
-  const type = draw(18);
+  const type = TYPES[draw(TYPES.length)] ?? 0;
   const length = draw(3) === 0 ? 0 : draw(80);
   const bytes = Buffer.from(Array.from({ length }, () => draw(256)));
   const payload = NAMES.includes(type) ? Buffer.from(`/nowhere/${draw(1e6)}`) : bytes;

@@ -88,6 +88,33 @@ describe.each(SHAPES)('$name, with disk and network', ({ changes, bootNs, warmNs
     await fine.machine.close();
   });
 
+  it('and so it does with a share of its processors, and with one that is stalled (CR-86)', async () => {
+    const startNs = world.machine.nowNs;
+    const last = (changes.cpus ?? 1) - 1;
+    const course = async (step: () => number): Promise<unknown> => {
+      const split = await world.fork();
+      const goOn = (partsOfWarm: number): Promise<void> => {
+        return split.run(startNs + (warmNs * partsOfWarm) / 10, step);
+      };
+      try {
+        await split.machine.setShare(300_000);
+        await goOn(4);
+        await split.machine.stall([last]);
+        await goOn(6);
+        await split.machine.stall([]);
+        await goOn(8);
+        await split.machine.setShare(1_000_000);
+        await goOn(10);
+        return await split.summary();
+      } finally {
+        await split.machine.close();
+      }
+    };
+    const expected = await course(() => warmNs);
+    expect(await course(() => MS)).toEqual(expected);
+    expect(await course(random(50_000))).toEqual(expected);
+  });
+
   it('forks into twins that equal their parent, and that part when seeded anew', async () => {
     const child = await world.fork();
     const grandchild = await child.fork();

@@ -112,7 +112,7 @@ const ROWS: readonly (readonly [name: string, toml: string, expected: string])[]
     'x.toml:8:3: event[0].do | scenario/missing-key | the key is missing; one of "crash", ' +
       '"restart", "pause", "isolate", "partition", "cut", "heal", "disk", "disk-heal", "degrade", "flip", "machine-check", ' +
       '"storm", "kill", "wipe", "interrupt", ' +
-      '"upgrade", "slow", "stick", "clock"',
+      '"upgrade", "slow", "stall", "stick", "clock"',
   ],
   [
     'an unknown action',
@@ -120,7 +120,7 @@ const ROWS: readonly (readonly [name: string, toml: string, expected: string])[]
     'x.toml:11:1: event[0].do | scenario/value | "crush" is not one of "crash", "restart", ' +
       '"pause", "isolate", "partition", "cut", "heal", "disk", "disk-heal", "degrade", "flip", "machine-check", ' +
       '"storm", "kill", "wipe", "interrupt", ' +
-      '"upgrade", "slow", "stick", "clock" (did you mean "crash"?)',
+      '"upgrade", "slow", "stall", "stick", "clock" (did you mean "crash"?)',
   ],
   [
     'an unknown kind of property',

@@ -58,8 +58,8 @@ const ALTERATIONS = {
   },
   turns: {
     file: 'vcpu.c',
-    from: 'if (slice.left > 0 && has_work',
-    to: 'if (!without("turns") && slice.left > 0 && has_work',
+    from: 'if (slice.left > 0 && may_run',
+    to: 'if (!without("turns") && slice.left > 0 && may_run',
   },
   reset: {
     file: 'vcpu.c',

@@ -164,15 +164,29 @@ tick:   pushl %eax
         iret
 ${TIMER}${INTERRUPTS}`;
 
-/**
- * Two processors enter what they do into one list, in memory from 0x10000: rounds with their time
- * stamps (bit 31: the second one's) and the second one's interrupts from the first (bit 30). The
- * first one tells the list. \`pause\` is the instruction between two looks at a round's end.
- */
-export const processors = (pause: 'pause' | 'nop'): string => `
-main:   movl $interprocessor, %eax
-        movl $0x30, %ebx
-        call handle
+/** Tells how often a loop of 25 instructions went round in each of so many windows of the TSC. */
+export const rounds = (windows: number, windowNs: number): string => `
+main:   movl $${windows}, %edi
+        rdtsc
+        movl %eax, %ebp
+1:      xorl %esi, %esi
+2:      movl $19, %ecx
+3:      loop 3b
+        incl %esi
+        rdtsc
+        subl %ebp, %eax
+        cmpl $${windowNs}, %eax
+        jb 2b
+        addl $${windowNs}, %ebp
+        movl %esi, %eax
+        call tell
+        decl %edi
+        jnz 1b
+        ret
+`;
+
+/** Starts the second processor at `second_main`, and waits until it is there. */
+const startSecond = (pause: 'pause' | 'nop'): string => `
         movl $0, 0xa000
         movl $0, 0xa004
         movl $second, %esi
@@ -187,6 +201,64 @@ main:   movl $interprocessor, %eax
 2:      ${pause}
         cmpl $0, 0xa004
         je 2b
+`;
+
+/** What it executes there, down to `second_main`. */
+const SECOND = `
+        .code16
+second: cli
+        lgdtl %cs:second_table - second
+        movl %cr0, %eax
+        orl $1, %eax
+        movl %eax, %cr0
+        ljmpl $8, $second_main
+second_table:
+        .word 23
+        .long table
+second_end:
+        .code32
+second_main:
+        movw $16, %ax
+        movw %ax, %ds
+        movw %ax, %es
+        movw %ax, %ss
+        movl $0x9000, %esp
+`;
+
+/** Where the two processors of COUNTERS count their rounds, a word each. */
+export const COUNTERS_AT = 0xa008;
+/** Two processors count, each for itself, and the timer interrupts the first one. */
+export const COUNTERS = `
+main:   call timer
+        movl $0, 0xa008
+        movl $0, 0xa00c
+${startSecond('nop')}
+        sti
+1:      incl 0xa008
+        jmp 1b
+${SECOND}
+        movl $1, 0xa004
+1:      incl 0xa00c
+        jmp 1b
+tick:   pushl %eax
+        rdtsc
+        call tell
+        movb $0x20, %al
+        outb %al, $0x20
+        popl %eax
+        iret
+${TIMER}${INTERRUPTS}`;
+
+/**
+ * Two processors enter what they do into one list, in memory from 0x10000: rounds with their time
+ * stamps (bit 31: the second one's) and the second one's interrupts from the first (bit 30). The
+ * first one tells the list. \`pause\` is the instruction between two looks at a round's end.
+ */
+export const processors = (pause: 'pause' | 'nop'): string => `
+main:   movl $interprocessor, %eax
+        movl $0x30, %ebx
+        call handle
+${startSecond(pause)}
         movl $400, %edi
 3:      xorl %ebx, %ebx
         call round
@@ -228,24 +300,7 @@ interprocessor:
         popl %ebx
         popl %eax
         iret
-        .code16
-second: cli
-        lgdtl %cs:second_table - second
-        movl %cr0, %eax
-        orl $1, %eax
-        movl %eax, %cr0
-        ljmpl $8, $second_main
-second_table:
-        .word 23
-        .long table
-second_end:
-        .code32
-second_main:
-        movw $16, %ax
-        movw %ax, %ds
-        movw %ax, %es
-        movw %ax, %ss
-        movl $0x9000, %esp
+${SECOND}
         lidt interrupts
         movl $0x1ff, 0xfee000f0
         movl $1, 0xa004

@@ -295,7 +295,16 @@ describe('CR-108: what cannot be done to a machine is refused by name', () => {
 
   it.each<[string, ActionDef, string]>([
     ['kill', { kind: 'kill', oneOf: [1] }, '"kill" cannot be done to the machine "machine"'],
-    ['slow', { kind: 'slow', oneOf: [0, 1], cpu: 5 }, '"slow" cannot be done to the machine'],
+    [
+      'stall',
+      { kind: 'stall', oneOf: [0, 1], vcpu: 0 },
+      '"stall" cannot be done to "echo": only machines have several processors',
+    ],
+    [
+      'stall of a processor that is not there',
+      { kind: 'stall', oneOf: [1], vcpu: 1 },
+      'the machine "machine" has only processor 0, not 1',
+    ],
     [
       'interrupt',
       { kind: 'interrupt', oneOf: [0] },

@@ -160,6 +160,24 @@ static void fault(const SimHeader *header)
     }
 }
 
+static void share(const SimHeader *header)
+{
+    if (sim_give_share(header->a)) {
+        answer_done(header->type);
+    } else {
+        sim_refuse(header->type, "a share is 1 to 1000000 millionths");
+    }
+}
+
+static void stall(const SimHeader *header)
+{
+    if (sim_stall(header->a)) {
+        answer_done(header->type);
+    } else {
+        sim_refuse(header->type, "the machine has no such CPU");
+    }
+}
+
 /* ---- commands of the main thread ---- */
 
 static void save_or_load(const MainTask *task)
@@ -255,6 +273,12 @@ void sim_command(const SimHeader *header, const uint8_t *payload)
     case SIM_MACHINE_CHECK:
     case SIM_STORM:
         fault(header);
+        break;
+    case SIM_SHARE:
+        share(header);
+        break;
+    case SIM_STALL:
+        stall(header);
         break;
     case SIM_FORK:
         sim_sort_heap();

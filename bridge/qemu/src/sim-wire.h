@@ -54,6 +54,8 @@ enum {
     SIM_FLIP_REGISTER = 21, /* a: CPU | number << 32 (RAX is 0, RCX 1, ...), b: bits; DONE */
     SIM_MACHINE_CHECK = 22, /* a: CPU | 1 << 32 if corrected, b: address of the memory; DONE */
     SIM_STORM = 23,         /* a: ISA line | count << 32, b: nanoseconds between pulses; DONE */
+    SIM_SHARE = 40,         /* a: millionths of virtual time that instructions get; DONE */
+    SIM_STALL = 41,         /* a: mask of 1 << CPU: all that get no turns from now on; DONE */
 };
 
 /* Machine to controller. */
@@ -86,6 +88,9 @@ enum {
 
 /* What the doorbell answers so that programs know that it is there ("ATHR"). */
 #define SIM_LISTENS 0x41544852
+
+/* The share of a machine whose CPUs execute all the time that they have work. */
+#define SIM_SHARE_WHOLE 1000000
 
 enum { SIM_HASH_RAM = 1, SIM_HASH_DEVICES = 2 };
 enum { SIM_RESET_CLEAR_RAM = 1 };

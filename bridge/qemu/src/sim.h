@@ -29,8 +29,12 @@ void sim_wake(void);
 bool sim_is_parked(void);
 /* Parks a machine whose vCPUs do not run any more. */
 void sim_park(uint32_t reason);
-/* Keeps all CPUs still until this time: the machine is off. */
+/* Keeps all CPUs still until this time: the machine is off. A share's turn begins anew. */
 void sim_hold(int64_t until_ns);
+/* From now on instructions get this share of virtual time; false if it is none (see share.c). */
+bool sim_give_share(uint64_t millionths);
+/* From now on just these CPUs get no turns, a bit each; false, and no change, if one is unknown. */
+bool sim_stall(uint64_t mask);
 G_NORETURN void sim_vcpu_loop(void);
 /* All vCPUs to the next instruction boundary, with the count up to date. Any thread. */
 void sim_kick(void);

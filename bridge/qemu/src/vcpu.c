@@ -27,6 +27,7 @@
 #include "accel/tcg/tcg-accel-ops.h"
 #include "target/i386/cpu.h"
 #include "sim.h"
+#include "share.h"
 
 /* Instructions that a vCPU runs before the next one has its turn. */
 #define SLICE_INSTRUCTIONS 100000
@@ -49,7 +50,9 @@ static struct SliceState {
     uint64_t left;          /* instructions left of that turn */
     int64_t hold_until_ns;
     int64_t tlb_looks;
-} slice = { .left = SLICE_INSTRUCTIONS };
+    uint32_t stalled;       /* a bit for each vCPU that gets no turns */
+    SimShare share;
+} slice = { .left = SLICE_INSTRUCTIONS, .share = { .millionths = SIM_SHARE_WHOLE } };
 
 int64_t sim_now(void)
 {
@@ -81,12 +84,37 @@ void sim_resume(int64_t until_ns)
 void sim_hold(int64_t until_ns)
 {
     slice.hold_until_ns = until_ns;
+    sim_share_begin(&slice.share, slice.share.millionths);
 }
 
-/* Whether the machine has no power yet: its vCPUs do not run. */
-static bool is_held(int64_t now)
+bool sim_give_share(uint64_t millionths)
 {
-    return now < slice.hold_until_ns;
+    if (millionths < 1 || millionths > SIM_SHARE_WHOLE) {
+        return false;
+    }
+    sim_share_begin(&slice.share, millionths);
+    return true;
+}
+
+bool sim_stall(uint64_t mask)
+{
+    uint64_t known = 0;
+    CPUState *cpu;
+
+    CPU_FOREACH(cpu) {
+        known |= UINT64_C(1) << cpu->cpu_index;
+    }
+    if (mask & ~known) {
+        return false;
+    }
+    slice.stalled = mask;
+    return true;
+}
+
+/* No vCPU runs before this time: the machine has no power yet, or has had its share. */
+static int64_t still_until(void)
+{
+    return MAX(slice.hold_until_ns, slice.share.still_until_ns);
 }
 
 /*
@@ -129,8 +157,11 @@ void sim_vcpu_status(SimStatus *status)
     status->warps = loop.warps;
 }
 
-static bool has_work(CPUState *cpu)
+static bool may_run(CPUState *cpu)
 {
+    if (slice.stalled & (1u << cpu->cpu_index)) {
+        return false;
+    }
     return !cpu->halted || cpu_has_work(cpu);
 }
 
@@ -155,14 +186,14 @@ static void warp(int64_t delta_ns)
 /* The next vCPU's turn comes after a number of instructions, never after a time of the host. */
 static void choose_cpu(void)
 {
-    if (slice.left > 0 && has_work(loop.slice_cpu)) {
+    if (slice.left > 0 && may_run(loop.slice_cpu)) {
         return;
     }
     do {
         CPUState *next = CPU_NEXT(loop.slice_cpu);
 
         loop.slice_cpu = next ? next : first_cpu;
-    } while (!has_work(loop.slice_cpu));
+    } while (!may_run(loop.slice_cpu));
     slice.left = SLICE_INSTRUCTIONS;
 }
 
@@ -191,10 +222,13 @@ static void execute(CPUState *cpu, int64_t budget)
         cpu_exec_step_atomic(cpu);
         bql_lock();
     }
+    ran = icount_get_raw() - before;
     if (CPU_NEXT(first_cpu)) {
         /* One vCPU alone has no turns: what a run is split into would show in what is left. */
-        ran = icount_get_raw() - before;
         slice.left = ran >= slice.left ? 0 : slice.left - ran;
+    }
+    if (!sim_share_is_whole(&slice.share)) {
+        sim_share_ran(&slice.share, ran);
     }
 }
 
@@ -208,8 +242,8 @@ static int64_t time_to_next(int64_t now)
     int64_t event_ns = sim_event_next_ns();
 
     delta = qemu_soonest_timeout(delta, loop.limit_ns - now);
-    if (is_held(now)) {
-        delta = qemu_soonest_timeout(delta, slice.hold_until_ns - now);
+    if (now < still_until()) {
+        delta = qemu_soonest_timeout(delta, still_until() - now);
     }
     return event_ns < 0 ? delta : qemu_soonest_timeout(delta, event_ns - now);
 }
@@ -225,7 +259,10 @@ static int64_t budget_for(CPUState *cpu, int64_t delta_ns)
     if (cpu->interrupt_request & (CPU_INTERRUPT_INIT | CPU_INTERRUPT_SIPI)) {
         return 1;
     }
-    return CPU_NEXT(first_cpu) ? MIN(budget, (int64_t)slice.left) : budget;
+    if (CPU_NEXT(first_cpu)) {
+        budget = MIN(budget, (int64_t)slice.left);
+    }
+    return sim_share_is_whole(&slice.share) ? budget : MIN(budget, slice.share.left);
 }
 
 /* One pass between two instructions; true if it did something and is to be called again. */
@@ -262,7 +299,7 @@ static void serve_requests(bool *stopped, bool *runnable)
         current_cpu = cpu;
         qemu_wait_io_event_common(cpu);
         *stopped |= !cpu_can_run(cpu);
-        *runnable |= has_work(cpu);
+        *runnable |= may_run(cpu);
     }
     current_cpu = loop.slice_cpu;
 }
@@ -277,7 +314,7 @@ static void advance(bool runnable)
     }
     now = sim_now();
     delta = time_to_next(now);
-    if (!runnable || is_held(now)) {
+    if (!runnable || now < still_until()) {
         warp(delta);
         if (loop.warps % WARPS_A_LOOK == 0) {
             /* The lock is never given away here, so that nobody else could find out. */
@@ -380,17 +417,46 @@ static int before_save(void *opaque)
     return 0;
 }
 
+static int before_load(void *opaque)
+{
+    sim_share_begin(&slice.share, SIM_SHARE_WHOLE);
+    slice.stalled = 0;
+    return 0;
+}
+
 static int after_load(void *opaque, int version)
 {
     loop.slice_cpu = qemu_get_cpu(slice.cpu_index);
     return loop.slice_cpu ? 0 : -EINVAL;
 }
 
+static bool is_taken_from(void *opaque)
+{
+    return slice.stalled || !sim_share_is_whole(&slice.share);
+}
+
+/* Absent where vCPUs have all their time: such machines are saved, and digested, as ever. */
+static const VMStateDescription vmstate_taken = {
+    .name = "sim-vcpu/taken",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .needed = is_taken_from,
+    .fields = (const VMStateField[]) {
+        VMSTATE_UINT32(stalled, struct SliceState),
+        VMSTATE_UINT32(share.millionths, struct SliceState),
+        VMSTATE_UINT32(share.rest, struct SliceState),
+        VMSTATE_INT64(share.left, struct SliceState),
+        VMSTATE_INT64(share.still_until_ns, struct SliceState),
+        VMSTATE_END_OF_LIST()
+    },
+};
+
 static const VMStateDescription vmstate_vcpu = {
     .name = "sim-vcpu",
     .version_id = 1,
     .minimum_version_id = 1,
     .pre_save = before_save,
+    .pre_load = before_load,
     .post_load = after_load,
     .fields = (const VMStateField[]) {
         VMSTATE_UINT32(cpu_index, struct SliceState),
@@ -398,6 +464,10 @@ static const VMStateDescription vmstate_vcpu = {
         VMSTATE_INT64(hold_until_ns, struct SliceState),
         VMSTATE_INT64(tlb_looks, struct SliceState),
         VMSTATE_END_OF_LIST()
+    },
+    .subsections = (const VMStateDescription * const []) {
+        &vmstate_taken,
+        NULL
     },
 };
 
