@@ -14,6 +14,7 @@ export type {
 export * from './machine-options.ts';
 export * from './machine-events.ts';
 export * from './machine.ts';
+export { proveMachine } from './machine-contract.ts';
 export * from './build/backend-kind.ts';
 export { makeDraft } from './build/draft.ts';
 export { findBackend, setUpPatched, setUpPlugin } from './build/backend.ts';

@@ -1,14 +1,15 @@
 import type { Host } from './host.ts';
 
-/** Progress on stderr, on a terminal only: a bar, the rate, the time left. */
+/** Progress on stderr, on a terminal only: a bar, the rate, the time left; or words. */
 export class Progress {
-  private readonly host: Host;
+  private readonly host: Pick<Host, 'stderr'>;
   private readonly total: number;
   private readonly enabled: boolean;
   private readonly startMs: number;
   private shownMs = 0;
+  private told = '';
 
-  constructor(host: Host, total: number, quiet: boolean) {
+  constructor(host: Pick<Host, 'stderr'>, total: number, quiet: boolean) {
     this.host = host;
     this.total = total;
     this.enabled = host.stderr.isTerminal && !quiet;
@@ -20,13 +21,26 @@ export class Progress {
     const nowMs = performance.now();
     if (!this.enabled || (nowMs - this.shownMs < 100 && done < this.total)) return;
     this.shownMs = nowMs;
-    const line = progressLine({ done, total: this.total, elapsedMs: nowMs - this.startMs, note });
-    this.host.stderr.write(`\r\u001b[K${line.slice(0, this.host.stderr.columns - 1)}`);
+    this.show(progressLine({ done, total: this.total, elapsedMs: nowMs - this.startMs, note }));
+  }
+
+  /** Says what is done of which nobody knows how much there is, and for how long. */
+  tell(what: string): void {
+    const nowMs = performance.now();
+    if (!this.enabled || (nowMs - this.shownMs < 100 && what === this.told)) return;
+    this.shownMs = nowMs;
+    this.told = what;
+    const seconds = Math.floor((nowMs - this.startMs) / 1000);
+    this.show(seconds === 0 ? what : `${what}  ${seconds}s`);
   }
 
   /** Takes the line away. */
   end(): void {
     if (this.enabled) this.host.stderr.write('\r\u001b[K');
+  }
+
+  private show(line: string): void {
+    this.host.stderr.write(`\r\u001b[K${line.slice(0, this.host.stderr.columns - 1)}`);
   }
 }
 

@@ -4,7 +4,9 @@ import { join, resolve } from 'node:path';
 import { openImage } from '../bridge/index.ts';
 import { LocalFiles, packageRoot, type MachineImageParts } from '../scenarios/index.ts';
 import { assert, SimError } from '../sim/index.ts';
+import type { Context } from './context.ts';
 import type { Host } from './host.ts';
+import { Progress } from './progress.ts';
 
 /** What `sim vm image` says of an image that it made or found. */
 interface ImageRecord {
@@ -24,13 +26,15 @@ const MEBIBYTE = 1024 ** 2;
 /** Files next to a scenario, and images of machines that `sim vm image` makes on demand. */
 export class CommandFiles extends LocalFiles {
   private readonly place: string;
-  private readonly host: Pick<Host, 'cwd' | 'env'>;
+  private readonly host: Pick<Host, 'cwd' | 'env' | 'stderr'>;
+  private readonly quiet: boolean;
 
   /** `folder` is where the scenario stands; paths in it start there. */
-  constructor(folder: string, host: Pick<Host, 'cwd' | 'env'>) {
+  constructor(folder: string, { host, globals }: Pick<Context, 'host' | 'globals'>) {
     super(folder);
     this.place = folder;
     this.host = host;
+    this.quiet = globals.quiet;
   }
 
   /** Throws what `sim vm image` says where there is no image to be had. */
@@ -51,11 +55,14 @@ export class CommandFiles extends LocalFiles {
   /** Making an image waits for other programs, which a scenario's reading does not: a process does. */
   private makeImage(machine: string): string {
     const program = join(packageRoot(), 'dist', 'cli', 'main.js');
+    const progress = new Progress(this.host, 0, this.quiet);
+    progress.tell(`making the image of ${machine}, unless there is one`);
     const { stdout, stderr, status } = spawnSync(
       process.execPath,
       [program, 'vm', 'image', machine, '--format', 'jsonl'],
       { cwd: this.host.cwd, env: { ...this.host.env } },
     );
+    progress.end();
     if (status !== 0)
       throw cause(machine, recordsOf(stderr, 'error')[0] as ErrorRecord | undefined);
     const [image] = recordsOf(stdout, 'image') as readonly ImageRecord[];

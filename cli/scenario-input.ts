@@ -64,10 +64,10 @@ function readScenario(path: string, shown: string, context: Context): CompiledSc
 function compileText(
   bytes: Uint8Array,
   path: string,
-  { host }: Context,
+  context: Context,
   shown = path,
 ): CompiledScenario {
-  const files = new CommandFiles(resolve(host.cwd, dirname(path)), host);
+  const files = new CommandFiles(resolve(context.host.cwd, dirname(path)), context);
   const compiled = unwrap(loadScenarioBytes(bytes, shown, files));
   return { ...compiled, sources: [{ name: basename(path), bytes }, ...compiled.sources] };
 }

@@ -447,6 +447,7 @@ export class Simulation {
         images,
         host: this.machines,
         recorded: machines?.ready ?? [],
+        tells: machines?.tells ?? false,
         simulate: (baking) => new Simulation({ ...baking, images, engine }),
       });
     } catch (error) {

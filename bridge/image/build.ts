@@ -98,7 +98,8 @@ export async function buildImage(spec: ImageSpec, options: BuildOptions): Promis
   mkdirSync(images, { recursive: true });
   const draft = mkdtempSync(join(images, 'draft-'));
   try {
-    const manifest = await assemble(draft, { spec, resolution, files, program, id });
+    const { say } = options;
+    const manifest = await assemble(draft, { spec, resolution, files, program, id, say });
     writeFileSync(join(draft, 'manifest.json'), `${JSON.stringify(manifest, null, 2)}\n`);
     // Another process may have been faster; then both made the same bytes.
     if (!existsSync(folder)) renameSync(draft, folder);
@@ -136,6 +137,7 @@ interface Parts {
   readonly files: Files;
   readonly program: Uint8Array;
   readonly id: string;
+  readonly say: BuildOptions['say'];
 }
 
 interface Files {
@@ -178,14 +180,17 @@ async function assemble(draft: string, parts: Parts): Promise<ImageManifest> {
   addBase(tree);
   for (const [index, path] of files.packages.entries()) {
     const name = resolution.packages[index]?.name ?? '';
+    parts.say(`unpacking ${name}, ${index + 1} of ${files.packages.length} packages`);
     for (const member of await unpack(path, name)) {
       if (!isLeftOut(member.path, spec)) tree.add(member, name);
     }
   }
+  parts.say('unpacking the kernel');
   const kernelMembers = await unpack(files.kernel, resolution.kernel.name);
   const { kernel, modules } = addKernel(tree, spec, kernelMembers);
   addOurs(tree, spec, { bytes: parts.program, header: guestHeader() });
   checkMemory(spec, tree.byteCount);
+  parts.say('writing the image');
   writeFileSync(join(draft, 'kernel'), kernel);
   const initrd = writeInitrd(join(draft, 'initrd'), tree);
   if (spec.disk !== null) await makeDisk(join(draft, 'disk'), spec.disk.byteCount);

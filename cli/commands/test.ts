@@ -6,6 +6,7 @@ import { writeBundle } from '../bundle-write.ts';
 import { JOBS_MAX } from '../campaign-pool.ts';
 import type { Context } from '../context.ts';
 import { shellQuote } from '../host.ts';
+import { suiteMachines } from '../machines/machine-backend.ts';
 import type { OptionsOf } from '../options.ts';
 import { chooseSeed, type ChosenSeed } from '../seed.ts';
 import { diagnose } from '../suite/diagnose.ts';
@@ -66,7 +67,8 @@ async function runLeaves(
   sayPlan(suite, seed, options, context);
   const { artifactDir } = context;
   const plans = !options.noPlan;
-  const start = { suite, seed: seed.seed, plans, artifactDir };
+  const machines = suiteMachines(suite.model.services, context);
+  const start = { suite, seed: seed.seed, plans, artifactDir, machines };
   const crew = openLeafCrew(start, options.jobs ?? 1);
   try {
     const found = await crew.discover(tests);

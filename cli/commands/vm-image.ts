@@ -1,12 +1,13 @@
 import { copyFileSync, mkdirSync, writeFileSync, constants } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { buildImage, type MachineImage } from '../../bridge/index.ts';
+import { buildImage, type ImageSpec, type MachineImage } from '../../bridge/index.ts';
 import { SimError } from '../../sim/index.ts';
 import { writeError } from '../atomic-write.ts';
 import { machinesFolder } from '../cache-folder.ts';
 import { groupDigits } from '../columns.ts';
 import type { Context } from '../context.ts';
 import type { OptionsOf } from '../options.ts';
+import { Progress } from '../progress.ts';
 import { readMachine } from '../vm-input.ts';
 
 /** `sim vm image`: makes the image of a vm.toml, or finds it among those made before. */
@@ -15,15 +16,22 @@ export async function run(
   options: OptionsOf<'vm image'>,
   context: Context,
 ): Promise<number> {
-  const image = await buildImage(readMachine(args[0] ?? '', context), {
-    cacheFolder: machinesFolder(context.host),
-    say: (line) => context.output.say(line),
-    update: options.update,
-  });
+  const image = await made(readMachine(args[0] ?? '', context), options.update, context);
   const folder = options.out === undefined ? null : context.path(options.out);
   if (folder !== null) copyImage(image, folder);
   report(image, folder, context);
   return 0;
+}
+
+async function made(spec: ImageSpec, update: boolean, context: Context): Promise<MachineImage> {
+  const { host, globals } = context;
+  const progress = new Progress(host, 0, globals.quiet);
+  const say = (line: string): void => progress.tell(line);
+  try {
+    return await buildImage(spec, { cacheFolder: machinesFolder(host), say, update });
+  } finally {
+    progress.end();
+  }
 }
 
 function report(image: MachineImage, folder: string | null, context: Context): void {

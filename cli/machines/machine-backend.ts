@@ -26,6 +26,8 @@ export interface MachineChoice {
   readonly atOnce?: number | undefined;
   /** What the bundle that is repeated says of the points where machines were ready. */
   readonly ready?: readonly ReadyRecord[] | undefined;
+  /** Whether standard error tells, where it is a terminal, that a machine gets ready. */
+  readonly tells?: boolean | undefined;
 }
 
 /** More machines than any world has cores for. */
@@ -50,13 +52,29 @@ export function hasMachines({ world, plan }: ScenarioDef): boolean {
  * `findBackend`, `backend/stock`, and `usage/jobs`.
  */
 export function askedMachines(scenario: ScenarioDef, context: Context): MachineChoice | undefined {
-  const { backend, host } = context;
+  return chosenMachines(hasMachines(scenario), context);
+}
+
+/** The same for the leaves of a suite: its services are known before any world is made of them. */
+export function suiteMachines(
+  services: readonly { readonly isMachine: boolean }[],
+  context: Context,
+): MachineChoice | undefined {
+  return chosenMachines(
+    services.some(({ isMachine }) => isMachine),
+    context,
+  );
+}
+
+function chosenMachines(areThere: boolean, context: Context): MachineChoice | undefined {
+  const { backend, host, globals } = context;
   const atOnce = machinesAtOnce(context);
-  if (!hasMachines(scenario)) return undefined;
+  if (!areThere) return undefined;
   if (backend === 'stock') throw refuseStock();
   const kind = ADAPTER_KINDS.find((each) => each === backend);
-  if (kind === undefined) return { atOnce };
-  return { backend: findBackend(machinesFolder(host), kind), atOnce };
+  const tells = !globals.quiet;
+  if (kind === undefined) return { atOnce, tells };
+  return { backend: findBackend(machinesFolder(host), kind), atOnce, tells };
 }
 
 /** The same for each of so many worlds that run at a time: they share the cores. */
@@ -92,7 +110,7 @@ export function recordedMachines(
 ): MachineChoice | undefined {
   const atOnce = machinesAtOnce(context);
   if (machines === undefined) return undefined;
-  const { backend, host } = context;
+  const { backend, host, globals } = context;
   const wanted = machines.backend;
   // `wasm` is what nobody asked for: the bundle chooses.
   if (backend !== 'wasm' && backend !== wanted) {
@@ -100,7 +118,8 @@ export function recordedMachines(
   }
   const found = findBackend(machinesFolder(host), wanted);
   const { ready } = machines;
-  if (found.identity === machines.identity) return { backend: found, atOnce, ready };
+  if (found.identity === machines.identity)
+    return { backend: found, atOnce, ready, tells: !globals.quiet };
   const here = `here it is QEMU ${found.version}, identity ${found.identity.slice(0, 16)}`;
   throw otherBuild(machines, here, remedyFor(machines));
 }

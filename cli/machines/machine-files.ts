@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto';
-import { mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { isAlive, placeOfNumbers } from './process-name.ts';
 
 const PREFIX = 'athanor-machines-';
 
@@ -26,25 +26,8 @@ function sweep(folder: string): void {
   }
 }
 
-/** Process numbers mean something within one namespace, until the next boot only. */
-function placeOfNumbers(): string {
-  const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim();
-  const namespace = readlinkSync('/proc/self/ns/pid');
-  return createHash('sha256').update(`${boot} ${namespace}`).digest('hex').slice(0, 16);
-}
-
 function ownerOf(name: string, place: string): number | null {
   if (!name.startsWith(`${PREFIX}${place}-`)) return null;
   const [number] = name.slice(PREFIX.length + place.length + 1).split('-');
   return /^\d+$/.test(number ?? '') ? Number(number) : null;
-}
-
-function isAlive(processId: number): boolean {
-  try {
-    process.kill(processId, 0);
-    return true;
-  } catch (error) {
-    // Another user's process is alive too.
-    return (error as NodeJS.ErrnoException).code !== 'ESRCH';
-  }
 }

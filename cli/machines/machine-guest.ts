@@ -16,6 +16,7 @@ import {
 } from '../../sim/index.ts';
 import { joinConsole } from './join-console.ts';
 import type { MachineHost, Ticket } from './machine-host.ts';
+import { proveOnce } from './machine-proof.ts';
 import { machineStart, type MachinePlace } from './machine-start.ts';
 import { readMachineState, type MachineCourse, type MachineState } from './machine-state.ts';
 import type { MachineId } from './messages.ts';
@@ -220,6 +221,7 @@ export class MachineGuest implements Guest {
     this.stoppedNs = atNs;
     const machine = host.newMachine();
     const start = machineStart(this.place, this.course());
+    proveOnce(this.place, start, this.where);
     host.ask({ kind: 'start', machine, start }, this.where);
     this.machine = machine;
   }

@@ -53,6 +53,8 @@ export class MachineHost {
   readonly atOnce: number;
   /** Where machines are ready, by key: found once, and the same for all runs. */
   readonly readyStates = new Map<string, ReadyState>();
+  /** Is called, again and again, while an answer is waited for. */
+  onWait: (() => void) | null = null;
   private readonly worker: Worker;
   private readonly port: MessagePort;
   private readonly counter = new Int32Array(new SharedArrayBuffer(4));
@@ -147,6 +149,7 @@ export class MachineHost {
         if ('error' in reply) throw errorOf(reply, place);
         return reply.reply as MachineReplies[K];
       }
+      this.onWait?.();
       if (this.failure !== null || (waitedMs >= WAIT_MS && !this.isPatient)) throw this.silent();
       if (Atomics.wait(this.counter, 0, seen, SLICE_MS) === 'timed-out') waitedMs += SLICE_MS;
     }

@@ -1,5 +1,5 @@
 import { workerData } from 'node:worker_threads';
-import { Machine, type MachineOptions } from '../../bridge/index.ts';
+import { Machine, proveMachine, type MachineOptions } from '../../bridge/index.ts';
 import { REGISTERS, SimError, type MachineInput } from '../../sim/index.ts';
 import { GdbRelay } from './gdb-relay.ts';
 import type {
@@ -44,6 +44,9 @@ async function answer(request: MachineRequest): Promise<MachineReplies[MachineRe
       machines.set(request.machine, machine);
       return { nowNs: machine.nowNs };
     }
+    case 'prove':
+      await proveMachine(optionsOf(request.start));
+      return null;
     case 'restore': {
       const { start, folder, gdb } = request;
       const options = gdb === null ? optionsOf(start) : { ...optionsOf(start), gdb };

@@ -11,6 +11,8 @@ export type MachineStart = Omit<MachineOptions, 'backend'>;
 /** What the simulation asks of the thread that holds the machines. Plain data. */
 export type MachineRequest =
   | { readonly kind: 'start'; readonly machine: MachineId; readonly start: MachineStart }
+  /** Boots such a machine twice, alone, and compares what becomes of both. */
+  | { readonly kind: 'prove'; readonly start: MachineStart }
   | {
       /** Goes on where `save` wrote the folder; with a stub for gdb at a socket where it is named. */
       readonly kind: 'restore';
@@ -47,6 +49,7 @@ export type MachineRequest =
 
 export interface MachineReplies {
   readonly start: { readonly nowNs: number };
+  readonly prove: null;
   readonly restore: { readonly nowNs: number };
   readonly debug: { readonly port: number };
   readonly attached: null;

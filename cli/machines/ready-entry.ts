@@ -26,6 +26,7 @@ import {
   type ReadyNode,
 } from '../../sim/index.ts';
 import { sha256Hex } from '../zip.ts';
+import { withLock, type OnWait } from './cache-lock.ts';
 import { readCourse, type MachineCourse } from './machine-state.ts';
 import type { ReadyEvent } from './ready-watch.ts';
 
@@ -83,6 +84,12 @@ export class ReadyCache {
 
   constructor(folder: string) {
     this.folder = folder;
+  }
+
+  /** Calls `work` while nobody else makes the entry of that name. */
+  alone<T>(key: string, work: () => T, onWait: OnWait): T {
+    mkdirSync(this.folder, { recursive: true });
+    return withLock(`${this.entry(key)}.lock`, work, onWait);
   }
 
   /** A folder to write a checkpoint into; `drop` ends it, whether it was kept or not. */

@@ -13,6 +13,8 @@ import {
   type ScenarioDef,
 } from '../../sim/index.ts';
 import { machinesFolder } from '../cache-folder.ts';
+import { processHost } from '../host.ts';
+import { Progress } from '../progress.ts';
 import { sha256Hex } from '../zip.ts';
 import { machineStart, type MachinePlace } from './machine-start.ts';
 import type { MachineId } from './messages.ts';
@@ -23,6 +25,8 @@ export interface ReadyRequest extends Pick<BakeRequest, 'scenario' | 'host' | 's
   readonly images: ReadonlyMap<string, Uint8Array>;
   /** What a bundle says of ready points: those that are made here must be the same. */
   readonly recorded: readonly ReadyRecord[];
+  /** Whether standard error tells what takes long. */
+  readonly tells: boolean;
 }
 
 /** Raised when equal machines get ready in another way than before. */
@@ -71,21 +75,40 @@ function find(request: ReadyRequest, node: number, ready: ReadyDef, key: string)
   const folder = join(machinesFolder({ env: process.env, cwd: process.cwd() }), 'ready');
   const cache = new ReadyCache(folder);
   const memoryBytes = guest.machine.memoryMib * 2 ** 20;
-  const found = cache.open(key, memoryBytes);
-  if (found !== null && isSound(place, found)) return found;
-  cache.remove(key);
-  const draft = cache.draft();
+  const open = (): ReadyState | null => {
+    const found = cache.open(key, memoryBytes);
+    return found !== null && isSound(place, found) ? found : null;
+  };
+  const name = nodes[node]?.name ?? '';
+  const progress = new Progress(processHost(), 0, !request.tells);
+  const make = (): ReadyState | null => {
+    // Somebody else may have made it while this process waited.
+    const theirs = open();
+    if (theirs !== null) return theirs;
+    cache.remove(key);
+    const draft = cache.draft();
+    try {
+      host.onWait = () => progress.tell(`${name} gets ready`);
+      cache.keep(draft, key, bake({ ...request, node, ready, folder: draft }));
+    } finally {
+      host.onWait = null;
+      cache.drop(draft);
+    }
+    return open();
+  };
   try {
-    const baked = bake({ ...request, node, ready, folder: draft });
-    cache.keep(draft, key, baked);
+    const state =
+      open() ??
+      cache.alone(key, make, (owner) => {
+        progress.tell(`${name} gets ready in another process (${owner ?? 'unknown'})`);
+      });
+    if (state !== null) return state;
   } finally {
-    cache.drop(draft);
+    progress.end();
   }
-  const made = cache.open(key, memoryBytes);
-  if (made !== null && isSound(place, made)) return made;
   throw new SimError({
     code: 'store/ready',
-    message: `the ready point of ${place.nodes[node]?.name ?? ''} does not stay as it was written`,
+    message: `the ready point of ${name} does not stay as it was written`,
     place: `ready point ${key.slice(0, 16)}`,
     remedy: 'look at the disk that holds the cache, and whether something else changes the cache',
   });

@@ -1,5 +1,5 @@
 import { LocalFiles, openSpecs, packageRoot, type ScenarioFiles } from '../../scenarios/index.ts';
-import { planDocument, SimError, type PlanTree } from '../../sim/index.ts';
+import { planDocument, SimError, type GuestDef, type PlanTree } from '../../sim/index.ts';
 import type { Bundle } from '../bundle.ts';
 import { loadCode, type Suite } from './suite.ts';
 
@@ -48,14 +48,30 @@ export async function bundledSuite(bundle: Bundle, leaf: BundledLeaf): Promise<S
   };
   const suite = loadCode({ model, plan, image, files });
   for (const { kind, name, options } of suite.declared) {
-    const guest = options['guest'] as { readonly wasm?: unknown } | undefined;
     const node = bundle.scenario.world.nodes.find((each) => each.name === name);
-    if (kind !== 'service' || typeof guest?.wasm !== 'string' || node?.guest.kind === 'vm')
-      continue;
-    const bytes = node === undefined ? undefined : bundle.images.get(node.guest.image);
-    if (bytes !== undefined) images.set(guest.wasm, bytes);
+    if (kind !== 'service' || node === undefined) continue;
+    for (const [path, digest] of partsOf(options['guest'] as DeclaredGuest, node.guest)) {
+      const bytes = bundle.images.get(digest ?? '');
+      if (typeof path === 'string' && bytes !== undefined) images.set(path, bytes);
+    }
   }
   return suite;
+}
+
+type DeclaredGuest =
+  { readonly wasm?: unknown; readonly machine?: Readonly<Record<string, unknown>> } | undefined;
+
+/** What the spec calls the files that a guest is made of, and their content. */
+function partsOf(
+  declared: DeclaredGuest,
+  guest: GuestDef,
+): readonly (readonly [unknown, string | null])[] {
+  if (guest.kind !== 'vm') return [[declared?.wasm, guest.image]];
+  const { kernel, initrd } = declared?.machine ?? {};
+  return [
+    [kernel, guest.image],
+    [initrd, guest.machine.initrd],
+  ];
 }
 
 /** The first test or axis in which the bundle's plan is not the one of this version; or null (FB-58). */

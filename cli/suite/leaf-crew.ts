@@ -16,7 +16,7 @@ export interface LeafCrew {
 
 /** So many worker threads, or this one. */
 export function openLeafCrew(start: LeafWorkerStart, jobs: number): LeafCrew {
-  const { suite, seed, plans, artifactDir } = start;
+  const { suite, seed, plans, artifactDir, machines } = start;
   if (jobs > 1) {
     const pool = new LeafPool(start, jobs);
     const numbers = new Map(suite.plan.tests.map((test, index) => [test.name, index]));
@@ -31,6 +31,7 @@ export function openLeafCrew(start: LeafWorkerStart, jobs: number): LeafCrew {
     makeEngine: () => makeEngine(artifactDir),
     seed,
     plans,
+    machines,
   });
   const lost = new LostRejections();
   return {

@@ -1,6 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import { SimError, type ErrorCode } from '../../sim/index.ts';
 import { plainError } from '../campaign-pool.ts';
+import { sharedMachines, type MachineChoice } from '../machines/machine-backend.ts';
 import type { Leaf } from './leaf.ts';
 import type { LeafRun } from './leaf-report.ts';
 import type { PlannedSuite } from './suite.ts';
@@ -11,6 +12,8 @@ export interface LeafWorkerStart {
   readonly seed: number;
   readonly plans: boolean;
   readonly artifactDir: string;
+  /** How machines are run; undefined where no service is one. */
+  readonly machines: MachineChoice | undefined;
 }
 
 /** What a worker is asked: the leaves of some tests, by their numbers in the plan, or to run some. */
@@ -38,8 +41,12 @@ export class LeafPool {
   private readonly workers: readonly Worker[];
 
   constructor(start: LeafWorkerStart, jobs: number) {
+    const workerData: LeafWorkerStart = {
+      ...start,
+      machines: sharedMachines(start.machines, jobs),
+    };
     this.workers = Array.from({ length: jobs }, () => {
-      return new Worker(new URL('./leaf-worker.js', import.meta.url), { workerData: start });
+      return new Worker(new URL('./leaf-worker.js', import.meta.url), { workerData });
     });
   }
 

@@ -9,7 +9,7 @@ import { SuiteRunner } from './run-suite.ts';
 import { loadSuite } from './suite.ts';
 
 /** A worker thread of `sim test --jobs`: loads the suite for itself and answers one task after another. */
-const { suite, seed, plans, artifactDir } = workerData as LeafWorkerStart;
+const { suite, seed, plans, artifactDir, machines } = workerData as LeafWorkerStart;
 let runner: SuiteRunner | null = null;
 ignoreForeignRejections();
 const lost = new LostRejections();
@@ -20,6 +20,7 @@ async function answer(task: LeafTask): Promise<LeafAnswer> {
     makeEngine: () => makeEngine(artifactDir),
     seed,
     plans,
+    machines,
   });
   if (task.kind === 'discover') {
     const tests = task.tests.map((index) => suite.plan.tests[index] as PlannedTest);

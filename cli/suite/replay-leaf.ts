@@ -34,6 +34,7 @@ export async function replayLeaf(
     makeEngine: () => makeEngine(context.artifactDir),
     seed,
     plans: true,
+    machines: bundle.machines,
   });
   const test = suite.plan.tests.find(({ name }) => name === of.test);
   const leaves = test === undefined ? [] : runner.discover([test]);

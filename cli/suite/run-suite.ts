@@ -18,6 +18,7 @@ import {
 } from '../../sim/index.ts';
 import type { WasmEngine } from '../../wasm/index.ts';
 import { bundleOfRun } from '../bundle-write.ts';
+import type { MachineChoice } from '../machines/machine-backend.ts';
 import { runToEnd, type ConsolePiece, type RunRecord } from '../record.ts';
 import { ConsoleCollector } from '../timeline.ts';
 import { choiceAxes, enumerateLeaves, orderedLeaves, type Leaf, type LeafAxis } from './leaf.ts';
@@ -49,6 +50,8 @@ export interface SuiteRunnerOptions {
   readonly seed: number;
   /** False for `--no-plan`: axes come from the recording pass alone, and bundles hold no plan. */
   readonly plans: boolean;
+  /** How machines are run. */
+  readonly machines?: MachineChoice | undefined;
 }
 
 /** So many leaves share one watch over bodies that never end. */
@@ -236,7 +239,7 @@ export class SuiteRunner {
     }
     const { def, images, sources } = compiled;
     const { engine } = this;
-    const { seed } = this.options;
+    const { seed, machines } = this.options;
     const { models } = this.suite;
     try {
       const record = runToEnd({
@@ -244,6 +247,7 @@ export class SuiteRunner {
         images,
         engine,
         models,
+        machines,
         answers,
         ...(onConsole === undefined ? {} : { onConsole }),
       });

@@ -12,7 +12,7 @@ export function checkLevel({ determinism, services }: SpecModel): void {
     'level',
     `the spec asks for L5, and service "${weaker.name}" is no machine: it keeps levels up to L4`,
     weaker.place,
-    'ask for L4, or let a machine run it: guest: { vm: "..." }',
+    'ask for L4, or let a machine run it: guest: { machine: { kernel: "...", initrd: "..." } }',
   );
 }
 

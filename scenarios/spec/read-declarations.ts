@@ -28,8 +28,7 @@ export function readService({ args, place }: Declaration): SpecService {
   }
   const dependsOn = reader.names(options.get('dependsOn'), 'service', 'dependsOn');
   const guest = options.get('guest');
-  const isMachine =
-    guest?.kind === 'table' && (guest.entries.has('machine') || guest.entries.has('vm'));
+  const isMachine = guest?.kind === 'table' && guest.entries.has('machine');
   const ports = readPorts(options.get('ports'), reader);
   return { name, ports, dependsOn, env, isMachine, place };
 }

@@ -28,10 +28,25 @@ export type Span = string;
 /** What a test or a service does; it may wait. */
 export type Body = () => unknown;
 
+/** A full machine (docs/machines.md): its kernel and initial file system are files beside the spec. */
+export interface MachineGuest {
+  readonly kernel: string;
+  readonly initrd?: string;
+  readonly command_line?: string;
+  readonly memory_mib?: number;
+  readonly cpus?: number;
+  readonly type?: 'microvm' | 'q35';
+  readonly shift?: number;
+  readonly disks?: readonly ({ readonly size: string } | { readonly image: string })[];
+  readonly ready?: 'bell' | Readonly<Record<string, string | number>>;
+  readonly ready_within?: Span;
+}
+
 /** The program of a service: one of athanor's own, a file beside the spec, or one of the other kinds. */
 export type Guest =
   | { readonly builtin: string }
   | { readonly wasm: string }
+  | { readonly machine: MachineGuest }
   | Readonly<Record<string, string | number>>;
 
 export interface ServiceOptions {

@@ -28,3 +28,32 @@ describe('CR-120: how many machines run at once', () => {
     expect(sharedMachines({ atOnce: 3 }, 1_000)).toEqual({ atOnce: 3 });
   });
 });
+
+describe('sim test and what runs machines', () => {
+  const SPEC = (guest: string): string => `import { service, test } from 'athanor/spec';
+service('vm', { ${guest} });
+test('stands', async () => {});
+`;
+  const folder = new SimFolder();
+  folder.write('machine.sim.ts', SPEC("guest: { machine: { kernel: 'kernel' } }"));
+  folder.write('body.sim.ts', SPEC('body: async () => {}'));
+  const run = (name: string, ...more: readonly string[]) => {
+    return folder.sim(['test', `${name}.sim.ts`, '--seed', '1', '--no-types', ...more]);
+  };
+
+  it('refuses the stock backend by name where a service is a machine, and only there', async () => {
+    const refused = await run('machine', '--backend', 'stock');
+    expect([refused.exitCode, refused.stdout.includes('leaves to run')]).toEqual([4, false]);
+    expect(refused.stderr).toContain('backend/stock');
+    expect((await run('body', '--backend', 'stock')).exitCode).toBe(0);
+  });
+
+  it('lets 1 to 256 machines run at once, whatever the services are', async () => {
+    for (const name of ['machine', 'body']) {
+      const refused = await run(name, '--machine-jobs', '257');
+      expect(refused.exitCode).toBe(64);
+      expect(refused.stderr).toContain('--machine-jobs is 257, expected 1 to 256');
+    }
+    expect((await run('body', '--machine-jobs', '2')).exitCode).toBe(0);
+  });
+});
