@@ -35,6 +35,7 @@ export const COMMAND = {
   FLIP_REGISTER: 21,
   MACHINE_CHECK: 22,
   STORM: 23,
+  CLOCKS: 30,
   SHARE: 40,
   STALL: 41,
 } as const;

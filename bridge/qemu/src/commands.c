@@ -178,6 +178,15 @@ static void stall(const SimHeader *header)
     }
 }
 
+static void set_clocks(const SimHeader *header)
+{
+    if (sim_clocks_set((int64_t)header->a, (int64_t)header->b)) {
+        answer_done(header->type);
+    } else {
+        sim_refuse(header->type, "no clock of this machine can be set like this");
+    }
+}
+
 /* ---- commands of the main thread ---- */
 
 static void save_or_load(const MainTask *task)
@@ -279,6 +288,9 @@ void sim_command(const SimHeader *header, const uint8_t *payload)
         break;
     case SIM_STALL:
         stall(header);
+        break;
+    case SIM_CLOCKS:
+        set_clocks(header);
         break;
     case SIM_FORK:
         sim_sort_heap();

@@ -129,6 +129,7 @@ static void realize(DeviceState *device, Error **errp)
     sim_gate_init();
     sim_console_register();
     sim_vcpu_init();
+    sim_clocks_init();
     sim_events_init();
     sim_entropy_init(self->seed);
     sim_network_create(self->nics);

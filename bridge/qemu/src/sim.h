@@ -140,6 +140,14 @@ uint64_t sim_entropy_draws(void);
 int sim_getrandom(void *data, size_t length, Error **errp);
 void sim_entropy_init(uint64_t seed);
 
+/* ---- clock.c ---- */
+/*
+ * From now on the processors' counter gains so many ticks in a million nanoseconds, and the calendar
+ * chip is so far ahead of virtual time. False if that cannot be.
+ */
+bool sim_clocks_set(int64_t rate, int64_t chip_ns);
+void sim_clocks_init(void);
+
 /* ---- touched.c ---- */
 #define SIM_CHUNK_BYTES (UINT32_C(2) << 20)
 /* A descriptor for the questions below, of this process alone; close it. */
