@@ -289,11 +289,11 @@ export class Machine {
   }
 
   /**
-   * From now on the processors' counter (TSC) gains `ticks` in 10^6 ns, from 0 (it stands still) to
+   * From now on the processors' counter (TSC) gains `rate` in 10^6 ns, from 0 (it stands still) to
    * 2 * 10^6; and the calendar chip is `leadNs` ahead of virtual time. Virtual time stays.
    */
-  async setClocks(ticks: number, leadNs: number): Promise<void> {
-    await this.command(COMMAND.CLOCKS, BigInt(ticks), BigInt.asUintN(64, BigInt(leadNs)));
+  async setClocks(rate: number, leadNs: number): Promise<void> {
+    await this.command(COMMAND.CLOCKS, BigInt(rate), BigInt.asUintN(64, BigInt(leadNs)));
   }
 
   /** Ends the process; resolves when it is gone. Calling it again changes nothing. */

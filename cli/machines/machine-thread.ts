@@ -117,6 +117,8 @@ async function deliver(machine: Machine, input: MachineInput): Promise<void> {
     // Of what follows it is told when it stands at that time.
     case 'interrupt':
       return machine.interrupt();
+    case 'clocks':
+      return machine.setClocks(input.rate, input.leadNs);
     case 'share':
       return machine.setShare(input.cpu);
     case 'stall':

@@ -189,7 +189,6 @@ function complaintOfExtents(disks: readonly MachineDiskDef[]): Complaint {
 
 /** What other guests are given, a machine has no way to take. */
 function complaintOfNode(node: NodeDef): Complaint {
-  if (node.clock !== undefined) return ['clock', 'the clocks of a machine cannot be changed'];
   if (node.env.length > 0) return ['env', 'a machine has no environment: use its command line'];
   if (node.files.length > 0) return ['files', 'a machine takes no files: put them in its image'];
   if (node.args.every((arg) => /^[\x21-\x7e]+$/.test(arg))) return null;
@@ -199,7 +198,6 @@ function complaintOfNode(node: NodeDef): Complaint {
 const NOT_FOR_MACHINES: Readonly<Partial<Record<ActionDef['kind'], string>>> = {
   kill: 'a machine has no program that could be ended alone: use "crash"',
   upgrade: 'a machine keeps its image: use another node',
-  clock: 'the clocks of a machine cannot be changed',
 };
 
 function complaintOfAction(
@@ -209,6 +207,7 @@ function complaintOfAction(
 ): string | null {
   if (action.kind === 'interrupt') return complaintOfInterrupt(action.oneOf, machines, nodes);
   if (action.kind === 'stall') return complaintOfStall(action, machines, nodes);
+  if (action.kind === 'clock') return complaintOfClock(action, machines, nodes);
   if (action.kind === 'upgrade' && action.guest.kind === 'vm') {
     return 'no node can become a machine';
   }
@@ -246,6 +245,24 @@ function complaintOfStall(
     if (Number.isSafeInteger(vcpu) && vcpu >= 0 && vcpu < cpus) continue;
     const has = cpus === 1 ? 'only processor 0' : `processors 0 to ${cpus - 1}`;
     return `the machine "${name}" has ${has}, not ${vcpu}: "cpus" of its guest says how many`;
+  }
+  return null;
+}
+
+/** A machine's calendar chip is set, its counter runs at a rate: nothing else can be done to them. */
+function complaintOfClock(
+  { oneOf, change }: Extract<ActionDef, { kind: 'clock' }>,
+  machines: ReadonlyMap<number, MachineDef>,
+  nodes: readonly NodeDef[],
+): string | null {
+  const node = oneOf.find((each) => machines.has(each));
+  if (node === undefined) return null;
+  const name = nodes[node]?.name ?? '';
+  if (change.kind === 'slew') {
+    return `the calendar chip of the machine "${name}" is set at once: use "jump", or "drift"`;
+  }
+  if (change.kind === 'freeze' && change.clock === 'realtime') {
+    return `the clocks of the machine "${name}" follow one counter: use freeze = "both"`;
   }
   return null;
 }

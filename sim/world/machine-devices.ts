@@ -13,6 +13,7 @@ import {
   type BlockEnd,
   type HardwareInput,
   type MachineInput,
+  type SourcesOfTime,
 } from './machine-input.ts';
 import { MachineStalls, readStalls, type StallCounts } from './machine-stalls.ts';
 import type { Note } from './timeline.ts';
@@ -118,6 +119,11 @@ export class MachineDevices {
   /** A fault happens inside the machine, when it goes on. */
   strike(fault: HardwareInput): void {
     this.inputs.push(fault);
+  }
+
+  /** Its sources of time are these from now on. */
+  tellTime(sources: SourcesOfTime, atNs: VirtualNs): void {
+    this.inputs.push({ kind: 'clocks', atNs, ...sources });
   }
 
   /** A non-maskable interrupt is raised. */

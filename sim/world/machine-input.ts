@@ -58,8 +58,18 @@ export type HardwareInput =
       readonly gapNs: VirtualNs;
     };
 
+/** From what a machine tells the time. */
+export interface SourcesOfTime {
+  /** What the processors' counter gains in 10^6 ns: 0 while it stands still. */
+  readonly rate: number;
+  /** How far the calendar chip is ahead of the world's time. */
+  readonly leadNs: number;
+}
+
 /** Something that reaches a machine, at a time that it has not passed. */
 export type MachineInput =
+  /** The sources of time are these from then on. */
+  | ({ readonly kind: 'clocks'; readonly atNs: VirtualNs } & SourcesOfTime)
   | { readonly kind: 'frame'; readonly atNs: VirtualNs; readonly bytes: Uint8Array }
   | { readonly kind: 'block'; readonly atNs: VirtualNs; readonly end: BlockEnd }
   /** A non-maskable interrupt to all processors. */
@@ -82,6 +92,12 @@ const bits = readList(readInteger(0, MEMORY_WORD_BITS - 1), MEMORY_WORD_BITS);
 
 /** Reads what waits for a machine. */
 export const readMachineInput: Read<MachineInput> = readVariant<MachineInput>({
+  clocks: readRecord<Input<'clocks'>>({
+    kind: readWord(['clocks']),
+    atNs: readInteger(),
+    rate: readInteger(0, 2_000_000),
+    leadNs: readInteger(-Number.MAX_SAFE_INTEGER),
+  }),
   frame: readRecord<Input<'frame'>>({
     kind: readWord(['frame']),
     atNs: readInteger(),

@@ -7,7 +7,7 @@ import { machinesOf } from '../plan/machine.ts';
 import type { NodeDef, ScenarioDef } from '../plan/scenario.ts';
 import type { FileSystem } from '../storage/file-system.ts';
 import { MachineDevices } from './machine-devices.ts';
-import type { BlockEnd } from './machine-input.ts';
+import type { BlockEnd, SourcesOfTime } from './machine-input.ts';
 import { MemoryFlips } from './memory-flips.ts';
 import type { ReadyNode } from './ready-node.ts';
 import type { Note } from './timeline.ts';
@@ -24,6 +24,8 @@ export interface MachinesOptions {
   readonly nowNs: () => VirtualNs;
   readonly note: (note: Note) => void;
   readonly schedule: (atNs: VirtualNs, node: number, event: WorldEvent) => void;
+  /** From what the node's machine tells the time; null while that is right. */
+  readonly sourcesOfTime: (node: number, atNs: VirtualNs) => SourcesOfTime | null;
   /** How often the node has been started. */
   readonly livesOf: (node: number) => number;
 }
@@ -87,6 +89,12 @@ export class Machines {
     return this.known(node).frameArrives(frame, atNs);
   }
 
+  /** The clocks of a node were changed; a machine's sources of time are others from now on. */
+  tellTime(node: number, atNs: VirtualNs): void {
+    const sources = this.options.sourcesOfTime(node, atNs);
+    if (sources !== null) this.devices.get(node)?.tellTime(sources, atNs);
+  }
+
   /** Raises a non-maskable interrupt. */
   interrupt(node: number, atNs: VirtualNs): void {
     this.known(node).interrupt(atNs);
@@ -111,6 +119,7 @@ export class Machines {
   begin(node: number, cpu: Millionths, atNs: VirtualNs): void {
     this.flips.forget(node);
     this.devices.get(node)?.begin(cpu, atNs);
+    this.tellTime(node, atNs);
     if (this.options.livesOf(node) !== 1) return;
     for (const each of this.options.ready.get(node)?.ends ?? []) {
       this.options.schedule(each.atNs, node, { kind: 'block', life: 1, end: each.end });

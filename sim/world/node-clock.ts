@@ -67,6 +67,12 @@ export class NodeClock {
     return clamp(realtimeNs + this.elapsedNs(nowNs) + gainedNs);
   }
 
+  /** What the monotonic clock gains in 10^6 ns from its last change on. */
+  get rate(): number {
+    const { frozen, ppm } = this.state;
+    return frozen === 'both' ? 0 : 1_000_000 + ppm;
+  }
+
   /** The first time from `nowNs` on at which the monotonic clock shows this; `Infinity`: never. */
   whenMonotonic(targetNs: number, nowNs: VirtualNs): VirtualNs {
     return firstTime(nowNs, (atNs) => this.monotonicNs(atNs) >= targetNs);

@@ -16,6 +16,7 @@ import type { ClockChangeDef } from '../plan/faults.ts';
 import type { NodeDef } from '../plan/scenario.ts';
 import type { FileSystem } from '../storage/file-system.ts';
 import type { MachineDevices } from './machine-devices.ts';
+import type { SourcesOfTime } from './machine-input.ts';
 import type { MemoryFlip, MemoryFlips } from './memory-flips.ts';
 import { NodeClock, readNodeClockState } from './node-clock.ts';
 import type { GuestPort } from './port.ts';
@@ -122,6 +123,12 @@ export class NodePort implements GuestPort {
   changeClock(change: ClockChangeDef, atNs: VirtualNs): void {
     this.clock ??= new NodeClock();
     this.clock.change(change, atNs);
+  }
+
+  /** What a machine's sources of time do from `atNs` on; null if they are as they were built. */
+  sourcesOfTime(atNs: VirtualNs): SourcesOfTime | null {
+    if (this.clock === null) return null;
+    return { rate: this.clock.rate, leadNs: this.clock.realtimeNs(atNs) - atNs };
   }
 
   /** Whether the node's clocks were ever anything but right. */

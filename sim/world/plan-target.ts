@@ -38,6 +38,7 @@ export function makePlanTarget(parts: PlanTargetParts): PlanTarget {
     const port = ports[node] as NodePort;
     if (change.kind === 'synchronize' && !port.hasOwnClock) return false;
     port.changeClock(change, atNs);
+    parts.machines.tellTime(node, atNs);
     const text = describeClock(change);
     events.append(events.kind('guest/clock'), node, atNs, CLOCK_CHANGES.indexOf(change.kind), 0);
     notes.add({ atNs, node, kind: 'clock', text });

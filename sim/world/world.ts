@@ -323,6 +323,7 @@ export class World {
       schedule: (atNs, node, event) => {
         this.schedule(atNs, node, node, event);
       },
+      sourcesOfTime: (node, atNs) => (this.ports[node] as NodePort).sourcesOfTime(atNs),
       livesOf: (node) => this.life(node).lives,
     });
   }

@@ -102,3 +102,25 @@ describe('faults inside a node in the text of a scenario', () => {
     expect(compile(keys)).toMatch(expected);
   });
 });
+
+describe('CR-86: the clocks of a machine in the text of a scenario', () => {
+  it.each<[string, ActionDef]>([
+    ['jump = "-2s"', { kind: 'clock', oneOf: [0], change: { kind: 'jump', byNs: -2e9 } }],
+    ['drift = 200', { kind: 'clock', oneOf: [0], change: { kind: 'drift', ppm: 200 } }],
+    ['freeze = "both"', { kind: 'clock', oneOf: [0], change: { kind: 'freeze', clock: 'both' } }],
+    ['leap = "repeat"', { kind: 'clock', oneOf: [0], change: { kind: 'jump', byNs: -1e9 } }],
+    ['synchronize = true', { kind: 'clock', oneOf: [0], change: { kind: 'synchronize' } }],
+  ])('%s', (key, expected) => {
+    expect(compile(`do = "clock"\nnode = "m1"\n${key}`)).toEqual(expected);
+  });
+
+  it.each([
+    ['slew = "1s"\nover = "10s"', /the machine "m1" is set at once: use "jump", or "drift"/],
+    ['leap = "smear"\nover = "10s"', /the machine "m1" is set at once: use "jump", or "drift"/],
+    ['freeze = "realtime"', /the machine "m1" follow one counter: use freeze = "both"/],
+  ])('CR-108: %s is refused by name', (keys, expected) => {
+    const why = compile(`do = "clock"\none_of = ["c1", "m1"]\n${keys}`);
+    expect(why).toMatch(expected);
+    expect(why).toContain('event[0]: scenario/machine');
+  });
+});

@@ -312,8 +312,8 @@ describe('CR-108: what cannot be done to a machine is refused by name', () => {
     ],
     [
       'clock',
-      { kind: 'clock', oneOf: [1], change: { kind: 'jump', byNs: NS_PER_S } },
-      '"clock" cannot be done to the machine',
+      { kind: 'clock', oneOf: [1], change: { kind: 'freeze', clock: 'realtime' } },
+      'the clocks of the machine "machine" follow one counter',
     ],
   ])('%s', (_, action, expected) => {
     expect(refusal(action)).toContain(expected);
