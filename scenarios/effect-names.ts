@@ -105,11 +105,7 @@ export const EFFECT_NAMES: readonly EffectName[] = [
   absent('memory.region_state', 'memory does not wear', 'flip with target = "memory" and every'),
   absent('memory.service', 'memory takes no time of its own', 'slow'),
   given('clock.transform', 'clock'),
-  absent(
-    'clock.source_state',
-    'a node has no second source of time',
-    'clock with freeze, slew or synchronize',
-  ),
+  given('clock.source_state', 'clock of a machine, whose kernel has other sources to fall back on'),
   absent('accelerator.lifecycle', 'no guest has an accelerator', 'kill'),
   absent(
     'accelerator.result_transform',

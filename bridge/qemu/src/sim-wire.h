@@ -54,7 +54,7 @@ enum {
     SIM_FLIP_REGISTER = 21, /* a: CPU | number << 32 (RAX is 0, RCX 1, ...), b: bits; DONE */
     SIM_MACHINE_CHECK = 22, /* a: CPU | 1 << 32 if corrected, b: address of the memory; DONE */
     SIM_STORM = 23,         /* a: ISA line | count << 32, b: nanoseconds between pulses; DONE */
-    SIM_CLOCKS = 30,        /* a: ticks of the TSC in 10^6 ns, b: lead of the calendar chip; DONE */
+    SIM_CLOCKS = 30,        /* a: TSC ticks in 10^6 ns, b: lead of the calendar chip; DONE */
     SIM_SHARE = 40,         /* a: millionths of virtual time that instructions get; DONE */
     SIM_STALL = 41,         /* a: mask of 1 << CPU: all that get no turns from now on; DONE */
 };
