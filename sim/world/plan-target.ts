@@ -71,6 +71,36 @@ export function makePlanTarget(parts: PlanTargetParts): PlanTarget {
       endStall(parts, { node, vcpu }, atNs);
     },
     clock,
+    ...linkActions(parts, say),
+    disk: (action, event, atNs) => disks.act(action, event, atNs),
+    mendDisk: (action, event, atNs) => {
+      disks.mend(action, event, atNs);
+    },
+    calm: (atNs) => {
+      notes.add({ atNs, node: -1, kind: 'plan', text: 'all faults are lifted' });
+      network.lift(atNs);
+      disks.lift(atNs);
+      names.forEach((_, node) => {
+        clock(node, { kind: 'synchronize' }, atNs);
+        lives.slow(node, MILLION, atNs);
+        endAllStalls(parts, node, atNs);
+      });
+      for (const node of lives.crashed()) lives.restart(node, atNs);
+    },
+    crashedNodes: () => lives.crashed(),
+    schedulePlan: (atNs, index, phase, node) => {
+      parts.schedule(atNs, index, phase, node);
+    },
+  };
+}
+
+type LinkActions = Pick<PlanTarget, 'cut' | 'mend' | 'heal' | 'stick' | 'release' | 'degrade'>;
+
+function linkActions(
+  { network, names }: PlanTargetParts,
+  say: (atNs: VirtualNs, text: string) => void,
+): LinkActions {
+  return {
     cut: (pairs, inFlight, atNs) => {
       const count = network.cut(pairs, inFlight);
       say(atNs, `cut ${describePairs(pairs, names)}`);
@@ -100,25 +130,6 @@ export function makePlanTarget(parts: PlanTargetParts): PlanTarget {
       const count = network.degrade(nodes, added);
       say(atNs, describeDegradation(added));
       return count > 0;
-    },
-    disk: (action, event, atNs) => disks.act(action, event, atNs),
-    mendDisk: (action, event, atNs) => {
-      disks.mend(action, event, atNs);
-    },
-    calm: (atNs) => {
-      notes.add({ atNs, node: -1, kind: 'plan', text: 'all faults are lifted' });
-      network.lift(atNs);
-      disks.lift(atNs);
-      names.forEach((_, node) => {
-        clock(node, { kind: 'synchronize' }, atNs);
-        lives.slow(node, MILLION, atNs);
-        endAllStalls(parts, node, atNs);
-      });
-      for (const node of lives.crashed()) lives.restart(node, atNs);
-    },
-    crashedNodes: () => lives.crashed(),
-    schedulePlan: (atNs, index, phase, node) => {
-      parts.schedule(atNs, index, phase, node);
     },
   };
 }
