@@ -7,7 +7,7 @@ import { Machine, PACKAGED_QEMU, type MachineBackend } from '../../bridge/index.
 import type { MachineOptions } from '../../bridge/index.ts';
 import { machineArguments } from '../../bridge/machine-command.ts';
 import { startProcess } from '../../bridge/machine-process.ts';
-import { AlteredPlugin } from '../support/altered-plugin.ts';
+import { AlteredPlugin, type Measure } from '../support/altered-plugin.ts';
 import { BareMachines, eventsOf, wordsOf } from '../support/bare-machine.ts';
 import {
   CLOCK_READER,
@@ -207,6 +207,33 @@ describe('sources of entropy that are put back, one by one (CR-115)', () => {
     expect(whole.length).toBeGreaterThan(0);
     expect(await timesOfFrames(options, MS)).toEqual(whole);
     expect(await timesOfFrames(put, MS)).not.toEqual(whole);
+  });
+
+  it('how far the loop runs at once may be the host’s: it shows where turns end with it', async () => {
+    const whole = await bare.run(bare.options(backend, processors('pause'), two), END_NS);
+    const hosts = bare.options(altered.without('budgets'), processors('pause'), two);
+    expect(await bare.run(hosts, END_NS)).toEqual(whole);
+    const put = bare.options(altered.without('deadlines'), processors('pause'), two);
+    expect(await bare.run(put, END_NS)).not.toEqual(await bare.run(put, END_NS));
+  });
+
+  it('deferred work is done at the instruction that asks for it; the main thread is late', async () => {
+    const options = await testOptions({ disks: [] });
+    const whole = await timesOfFrames(options, MS);
+    expect(whole.length).toBeGreaterThan(0);
+    const put = { ...options, backend: altered.without('gate') };
+    expect(await timesOfFrames(put, MS)).not.toEqual(whole);
+  });
+
+  it('and with the time of that instruction; a kick that leaves the count alone shows', async () => {
+    const options = await testOptions({ disks: [] });
+    const whole = await timesOfFrames(options, MS);
+    // Without the gate, and the main thread always the first.
+    const times = (measure: Measure): Promise<readonly number[]> => {
+      return timesOfFrames({ ...options, backend: altered.without(measure) }, MS);
+    };
+    expect(await times('late')).toEqual(whole);
+    expect(await times('stale')).not.toEqual(whole);
   });
 
   it('PAUSE costs no way out of translated code', async () => {

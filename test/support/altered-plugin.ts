@@ -34,54 +34,148 @@ static inline uint64_t of_the_host(void)
 }
 `;
 
+/** From here on a host may be slow: kernels boot undisturbed. */
+export const SLOW_FROM_NS = 1_690_000_000;
+
 /** Each puts one source of entropy back, in a plugin that is told so when it starts. */
 const ALTERATIONS = {
-  seed: {
-    file: 'entropy.c',
-    from: 'uint64_t value = sim_entropy_next();',
-    to: 'uint64_t value = without("seed") ? of_the_host() : sim_entropy_next();',
-  },
-  warp: {
-    file: 'plugin.c',
-    from: '!redirect(icount_start_warp_timer, start_warp_timer_hook)',
-    to: '!(without("warp") || redirect(icount_start_warp_timer, start_warp_timer_hook))',
-  },
-  pause: {
-    file: 'plugin.c',
-    from: '!redirect(helper_pause, pause_hook)',
-    to: '!(without("pause") || redirect(helper_pause, pause_hook))',
-  },
-  translations: {
-    file: 'plugin.c',
-    from: '!sim_replace_import("gettimeofday", gettimeofday_hook)',
-    to: '!(without("translations") || sim_replace_import("gettimeofday", gettimeofday_hook))',
-  },
-  turns: {
-    file: 'vcpu.c',
-    from: 'if (slice.left > 0 && may_run',
-    to: 'if (!without("turns") && slice.left > 0 && may_run',
-  },
-  reset: {
-    file: 'vcpu.c',
-    from: 'if (cpu->interrupt_request & (CPU_INTERRUPT_INIT',
-    to: 'if ((without("reset") ? 0 : cpu->interrupt_request) & (CPU_INTERRUPT_INIT',
-  },
-  requests: {
-    file: 'vcpu.c',
-    from: 'return qemu_shutdown_requested_get() || qemu_reset_requested_get();',
-    to: 'return !without("requests") && (qemu_shutdown_requested_get() || qemu_reset_requested_get());',
-  },
-  'saved seed': {
-    file: 'entropy.c',
-    from: '    vmstate_register_any(NULL, &vmstate_entropy',
-    to: '    if (!without("saved seed")) vmstate_register_any(NULL, &vmstate_entropy',
-  },
-  'saved turn': {
-    file: 'vcpu.c',
-    from: '    vmstate_register_any(NULL, &vmstate_vcpu',
-    to: '    if (!without("saved turn")) vmstate_register_any(NULL, &vmstate_vcpu',
-  },
-} as const satisfies Record<string, Alteration>;
+  seed: [
+    {
+      file: 'entropy.c',
+      from: 'uint64_t value = sim_entropy_next();',
+      to: 'uint64_t value = without("seed") ? of_the_host() : sim_entropy_next();',
+    },
+  ],
+  warp: [
+    {
+      file: 'plugin.c',
+      from: '!redirect(icount_start_warp_timer, start_warp_timer_hook)',
+      to: '!(without("warp") || redirect(icount_start_warp_timer, start_warp_timer_hook))',
+    },
+  ],
+  pause: [
+    {
+      file: 'plugin.c',
+      from: '!redirect(helper_pause, pause_hook)',
+      to: '!(without("pause") || redirect(helper_pause, pause_hook))',
+    },
+  ],
+  translations: [
+    {
+      file: 'plugin.c',
+      from: '!sim_replace_import("gettimeofday", gettimeofday_hook)',
+      to: '!(without("translations") || sim_replace_import("gettimeofday", gettimeofday_hook))',
+    },
+  ],
+  turns: [
+    {
+      file: 'vcpu.c',
+      from: 'if (slice.left > 0 && may_run',
+      to: 'if (!without("turns") && slice.left > 0 && may_run',
+    },
+  ],
+  reset: [
+    {
+      file: 'vcpu.c',
+      from: 'if (cpu->interrupt_request & (CPU_INTERRUPT_INIT',
+      to: 'if ((without("reset") ? 0 : cpu->interrupt_request) & (CPU_INTERRUPT_INIT',
+    },
+  ],
+  requests: [
+    {
+      file: 'vcpu.c',
+      from: 'return qemu_shutdown_requested_get() || qemu_reset_requested_get();',
+      to: 'return !without("requests") && (qemu_shutdown_requested_get() || qemu_reset_requested_get());',
+    },
+  ],
+  'saved seed': [
+    {
+      file: 'entropy.c',
+      from: '    vmstate_register_any(NULL, &vmstate_entropy',
+      to: '    if (!without("saved seed")) vmstate_register_any(NULL, &vmstate_entropy',
+    },
+  ],
+  'saved turn': [
+    {
+      file: 'vcpu.c',
+      from: '    vmstate_register_any(NULL, &vmstate_vcpu',
+      to: '    if (!without("saved turn")) vmstate_register_any(NULL, &vmstate_vcpu',
+    },
+  ],
+  // As in QEMU's own loop: how far it runs at once is the host's, and a turn ends with it.
+  deadlines: [
+    {
+      file: 'vcpu.c',
+      from: '    int64_t budget = icount_round(MIN(delta_ns, INT32_MAX));\n',
+      to: `    int64_t budget = icount_round(MIN(delta_ns, INT32_MAX));
+
+    if (without("deadlines") || without("budgets")) {
+        budget = MIN(budget, 1 + (int64_t)(of_the_host() % 20000));
+    }
+`,
+    },
+    {
+      file: 'vcpu.c',
+      from: 'slice.left = ran >= slice.left ?',
+      to: 'slice.left = without("deadlines") || ran >= slice.left ?',
+    },
+  ],
+  // The first half of it: turns stay.
+  budgets: [],
+  // As in QEMU's own loop: deferred work is the main thread's, which runs beside the guest, a little
+  // later than the guest asked for it.
+  gate: [
+    {
+      file: 'gate.c',
+      from: '    qemu_mutex_lock_impl(lock, file, line);\n',
+      to: `    if (without("gate") && !is_loop_thread) {
+        g_usleep(200);
+    }
+    qemu_mutex_lock_impl(lock, file, line);
+`,
+    },
+    {
+      file: 'gate.c',
+      from: '    gate.closed = true;',
+      to: '    gate.closed = !(without("gate") || without("late") || without("stale"));',
+    },
+    {
+      file: 'vcpu.c',
+      from: '    if (aio_bh_poll(',
+      to: '    if (!without("gate") && aio_bh_poll(',
+    },
+  ],
+  // The main thread always comes first, at the instruction that asked for it: it has the time.
+  late: [
+    {
+      file: 'vcpu.c',
+      from: '        icount_update(current_cpu);\n',
+      to: `        if (!without("stale")) {
+            icount_update(current_cpu);
+        }
+        was_kicked = true;
+`,
+    },
+    {
+      file: 'vcpu.c',
+      from: '    result = tcg_cpu_exec(cpu);\n',
+      to: `    result = tcg_cpu_exec(cpu);
+    if (was_kicked && (without("late") || without("stale")) &&
+        icount_get() > ${SLOW_FROM_NS}) {
+        g_usleep(500);
+    }
+    was_kicked = false;
+`,
+    },
+    {
+      file: 'vcpu.c',
+      from: 'int64_t sim_now(void)\n',
+      to: 'static bool was_kicked;\n\nint64_t sim_now(void)\n',
+    },
+  ],
+  // And then it reads the time before the last instructions.
+  stale: [],
+} as const satisfies Record<string, readonly Alteration[]>;
 
 export type Measure = keyof typeof ALTERATIONS;
 
@@ -103,7 +197,9 @@ export class AlteredPlugin {
     const [sources = '', ...rest] = adapterFolders('plugin');
     const altered = join(folder, 'altered');
     cpSync(sources, altered, { recursive: true });
-    for (const { file, from, to } of Object.values(ALTERATIONS)) replace(altered, file, from, to);
+    for (const { file, from, to } of Object.values(ALTERATIONS).flat()) {
+      replace(altered, file, from, to);
+    }
     const header = join(altered, 'sim.h');
     writeFileSync(header, readFileSync(header, 'utf8').replace(/#endif\s*$/, `${ASK}\n#endif\n`));
     mkdirSync(join(folder, 'plugin'));
