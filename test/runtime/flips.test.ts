@@ -26,12 +26,12 @@ class FlippingPort extends LonePort {
   readonly sizes: number[] = [];
   private given = false;
 
-  override takeFlips(byteCount: number): readonly MemoryFlip[] {
+  override takeFlips = (byteCount: number): readonly MemoryFlip[] => {
     this.sizes.push(byteCount);
     if (this.given || this.nowNs < 2_000) return [];
     this.given = true;
     return [{ address: 70_000, bits: [3, 31, 40] }];
-  }
+  };
 }
 
 const values = (port: LonePort): readonly string[] => {

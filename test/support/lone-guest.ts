@@ -63,9 +63,8 @@ export class LonePort implements GuestPort {
     return true;
   }
 
-  takeFlips(_byteCount: number): readonly MemoryFlip[] {
-    return [];
-  }
+  /** What a test lets flip; nothing, unless it says otherwise. */
+  takeFlips: (byteCount: number) => readonly MemoryFlip[] = () => [];
 
   directive(): null {
     return null;
