@@ -13,6 +13,7 @@ import { reportDifference } from '../difference.ts';
 import { makeEngine } from '../engine.ts';
 import { shellQuote } from '../host.ts';
 import { runToEnd } from '../record.ts';
+import { MachinePair } from './machine-pair.ts';
 import { decisionText, meaningOf } from './meaning.ts';
 
 /** Decisions of each side that are shown before the first that differs, and from it on. */
@@ -23,10 +24,26 @@ const AROUND = 5;
  * with their records, then with each other. Returns the exit code: 1 if they differ.
  */
 export function bisectTwoRuns(left: string, right: string, context: Context): number {
-  const { output, host } = context;
   const sides = [left, right].map((path) => ({ path, bundle: readRun(path, context) }));
-  for (const { bundle } of sides) repeat(bundle, context);
   const [a, b] = sides as [(typeof sides)[0], (typeof sides)[0]];
+  const machines = MachinePair.of(a.bundle, b.bundle);
+  try {
+    return compare(a, b, machines, context);
+  } finally {
+    machines?.close();
+  }
+}
+
+interface Side {
+  readonly path: string;
+  readonly bundle: Bundle;
+}
+
+function compare(a: Side, b: Side, machines: MachinePair | null, context: Context): number {
+  const { output, host } = context;
+  const { path: left } = a;
+  const { path: right } = b;
+  for (const { bundle } of [a, b]) repeat(bundle, machines, context);
   if (a.bundle.manifest.ids.world !== b.bundle.manifest.ids.world) {
     output.warn('the two runs are of different worlds: they may differ from the start');
   }
@@ -39,7 +56,8 @@ export function bisectTwoRuns(left: string, right: string, context: Context): nu
   }
   reportDifference(difference, a.bundle.scenario, { left, right }, context);
   const index = difference.decision?.index ?? null;
-  if (index !== null) for (const side of sides) reportAround(side, index, context);
+  if (index !== null) for (const side of [a, b]) reportAround(side, index, context);
+  machines?.report(difference, context);
   const from = Math.max(0, (index ?? 0) - AROUND);
   output.record({
     type: 'result',
@@ -58,13 +76,12 @@ export function bisectTwoRuns(left: string, right: string, context: Context): nu
 }
 
 /** Throws `verdict/divergence` if a run is not what its bundle says. */
-function repeat(
-  { scenario, images, machines, schedule, events, manifest }: Bundle,
-  context: Context,
-): void {
+function repeat(bundle: Bundle, pair: MachinePair | null, context: Context): void {
+  const { scenario, images, machines, schedule, events, manifest } = bundle;
   if (manifest.outcome.verdict === 'error') return;
   const engine = makeEngine(context.artifactDir);
-  runToEnd({ scenario, images, engine, machines, replay: { schedule, events } });
+  const machineHost = pair?.hostFor(bundle);
+  runToEnd({ scenario, images, engine, machines, machineHost, replay: { schedule, events } });
 }
 
 function reportAround(

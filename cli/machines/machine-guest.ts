@@ -18,6 +18,7 @@ import { joinConsole } from './join-console.ts';
 import type { MachineHost, Ticket } from './machine-host.ts';
 import { proveOnce } from './machine-proof.ts';
 import { machineStart, type MachinePlace } from './machine-start.ts';
+import type { MachineTape } from './machine-tape.ts';
 import { readMachineState, type MachineCourse, type MachineState } from './machine-state.ts';
 import type { MachineId } from './messages.ts';
 import { PanicWatch } from './panic-watch.ts';
@@ -63,6 +64,9 @@ export class MachineGuest implements Guest {
   private machine: MachineId | null = null;
   /** Of the run that is under way. */
   private ticket: Ticket<'run'> | null = null;
+  private inputs: readonly MachineInput[] = [];
+  /** Of this life, where it is kept. */
+  private tape: MachineTape | null = null;
   private seed = 0;
   private bootNs = 0;
   /** The world's time less the machine's. */
@@ -153,6 +157,7 @@ export class MachineGuest implements Guest {
     const { host } = this.options;
     const state = readMachineState(image.state, 'machine');
     this.dispose();
+    this.tape = null;
     this.takeCourse(state);
     // Its life has begun, and it has not been switched on yet.
     if (state.files.length === 0) return;
@@ -219,11 +224,13 @@ export class MachineGuest implements Guest {
     this.bootNs = atNs;
     this.offsetNs = atNs;
     this.stoppedNs = atNs;
-    const machine = host.newMachine();
     const start = machineStart(this.place, this.course());
     proveOnce(this.place, start, this.where);
-    host.ask({ kind: 'start', machine, start }, this.where);
-    this.machine = machine;
+    this.appear(() => {
+      const machine = host.newMachine();
+      host.ask({ kind: 'start', machine, start }, this.where);
+      return machine;
+    });
   }
 
   /** Goes on where the machine was ready, with entropy of this run; what made it so happens now. */
@@ -236,9 +243,11 @@ export class MachineGuest implements Guest {
       if (loaded === null) throw damaged(ready);
       return loaded;
     };
-    const machine = isDebugged ? load() : host.copyOf(ready, load);
-    this.machine = machine;
-    host.ask({ kind: 'seed', machine, seed });
+    this.appear(() => {
+      const machine = isDebugged ? load() : host.copyOf(ready, load);
+      host.ask({ kind: 'seed', machine, seed });
+      return machine;
+    });
     const { event } = ready;
     if (event === null) return;
     const machineNs = atNs - this.offsetNs;
@@ -247,6 +256,12 @@ export class MachineGuest implements Guest {
         ? this.perform({ ...event, atNs: machineNs, offset: 0 })
         : this.perform({ ...event, atNs: machineNs, bytes: Buffer.from(event.bytes) });
     assert(end === null, 'a machine that is ready goes on');
+  }
+
+  /** A life begins with what `make` makes. */
+  private appear(make: () => MachineId): void {
+    this.machine = make();
+    this.tape = this.options.host.tapes?.begin(this.options.port.guest, make) ?? null;
   }
 
   /** Whether the machine was to get ready, and is. */
@@ -280,12 +295,13 @@ export class MachineGuest implements Guest {
     const { host, port, baking } = this.options;
     const watch = baking?.watch ?? null;
     const untilNs = port.horizonNs - this.offsetNs;
+    this.inputs = this.takeInputs();
     this.ticket = host.begin({
       kind: 'run',
       machine: this.running(),
       untilNs: Math.min(untilNs, watch?.limitNs(this.stoppedNs - this.offsetNs) ?? untilNs),
       stopOn: watch === null ? STOPS : [...STOPS, ...watch.stops],
-      inputs: this.takeInputs(),
+      inputs: this.inputs,
     });
   }
 
@@ -297,6 +313,7 @@ export class MachineGuest implements Guest {
     this.ticket = null;
     const stop = host.take(ticket, this.where);
     this.instructionCount = stop.instructions;
+    this.tape?.runs.push({ inputs: this.inputs, endNs: stop.atNs, offsetNs: this.offsetNs });
     const horizonNs = port.horizonNs;
     let end: Effect | null = null;
     for (const event of joinConsole(stop.events)) {

@@ -19,6 +19,7 @@ import type {
   MachineRequest,
   MachineThreadData,
 } from './messages.ts';
+import type { MachineTapes } from './machine-tape.ts';
 import type { ReadyState } from './ready-entry.ts';
 
 /** Longer than the machine's own limit for an answer, which gives the better error. */
@@ -53,6 +54,8 @@ export class MachineHost {
   readonly atOnce: number;
   /** Where machines are ready, by key: found once, and the same for all runs. */
   readonly readyStates = new Map<string, ReadyState>();
+  /** Keeps what reaches the machines, where somebody wants to repeat their lives. */
+  tapes: MachineTapes | null = null;
   /** Is called, again and again, while an answer is waited for. */
   onWait: (() => void) | null = null;
   private readonly worker: Worker;

@@ -71,6 +71,8 @@ async function answer(request: MachineRequest): Promise<MachineReplies[MachineRe
     }
     case 'hash':
       return known(request.machine).hash();
+    case 'compare':
+      return differingPages(known(request.left), known(request.right));
     case 'seed':
       await known(request.machine).seedEntropy(request.seed);
       return null;
@@ -132,6 +134,30 @@ async function deliver(machine: Machine, input: MachineInput): Promise<void> {
     case 'storm':
       return machine.storm(input.line, input.count, input.gapNs);
   }
+}
+
+const CHUNK_BYTES = 2 ** 20;
+const PAGE_BYTES = 4_096;
+const PAGES_SHOWN = 16;
+/** Above, the memory of a large machine has gaps for devices. */
+const COMPARED_BYTES_MAX = 2 ** 31;
+
+/** The first pages of 4 KiB in which the memories of two machines differ. */
+async function differingPages(left: Machine, right: Machine): Promise<number[]> {
+  const bytes = Math.min(left.options.memoryMiB * 2 ** 20, COMPARED_BYTES_MAX);
+  const pages: number[] = [];
+  for (let at = 0; at < bytes && pages.length < PAGES_SHOWN; at += CHUNK_BYTES) {
+    const [a, b] = [
+      await left.readMemory(at, CHUNK_BYTES),
+      await right.readMemory(at, CHUNK_BYTES),
+    ];
+    if (a.equals(b)) continue;
+    for (let page = 0; page < CHUNK_BYTES; page += PAGE_BYTES) {
+      const end = page + PAGE_BYTES;
+      if (!a.subarray(page, end).equals(b.subarray(page, end))) pages.push(at + page);
+    }
+  }
+  return pages.slice(0, PAGES_SHOWN);
 }
 
 function optionsOf(start: MachineStart): MachineOptions {

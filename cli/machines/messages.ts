@@ -40,6 +40,8 @@ export type MachineRequest =
       readonly inputs: readonly MachineInput[];
     }
   | { readonly kind: 'hash'; readonly machine: MachineId }
+  /** Where the memories of two machines differ. */
+  | { readonly kind: 'compare'; readonly left: MachineId; readonly right: MachineId }
   /** What the machine's entropy gives from now on comes of this seed. */
   | { readonly kind: 'seed'; readonly machine: MachineId; readonly seed: number }
   | { readonly kind: 'save'; readonly machine: MachineId; readonly folder: string }
@@ -61,6 +63,8 @@ export interface MachineReplies {
     readonly events: readonly MachineEvent[];
   };
   readonly hash: { readonly ram: string; readonly devices: string };
+  /** Guest-physical addresses of pages, the first ones. */
+  readonly compare: readonly number[];
   readonly seed: null;
   readonly save: null;
   readonly close: null;
