@@ -120,6 +120,8 @@ function randomEvents(draws: Draws, names: readonly string[]): readonly EventDef
     { kind: 'isolate', oneOf: nodes },
     { kind: 'heal' },
     { kind: 'interrupt', oneOf: [0, 1] },
+    { kind: 'slow', oneOf: [0, 1], cpu: 1 + draws.below(MILLION - 1) },
+    { kind: 'stall', oneOf: [0, 1], vcpu: 0 },
     { kind: 'flip-memory', oneOf: [0, 1], bits: 2 },
     { kind: 'flip-register', oneOf: [0, 1], bits: 1 },
     { kind: 'machine-check', oneOf: [0, 1], corrected: true },
@@ -233,7 +235,7 @@ describe('CR-120: machines side by side', () => {
     }
     expect(pairs).toBeGreaterThan(500);
     expect(ahead).toBeGreaterThan(1_000);
-    expect([...ends].toSorted()).toEqual(['property', 'quanta', 'virtual-time']);
+    expect([...ends].toSorted()).toEqual(['property', 'quanta', 'quiescence', 'virtual-time']);
   });
 
   it('from a checkpoint at any step as well', () => {
