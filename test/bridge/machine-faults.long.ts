@@ -12,7 +12,7 @@ import {
   WATCHED,
   WATCHER,
 } from '../support/fault-programs.ts';
-import { testBackend } from '../support/machine-fixture.ts';
+import { patchedBackend, testBackend } from '../support/machine-fixture.ts';
 
 const MS = 1_000_000;
 const END_NS = 20 * MS;
@@ -26,6 +26,25 @@ interface Strike {
 /** How the machine comes from one strike to the next. */
 type Way = 'at once' | 'in steps' | 'as a fork' | 'as a copy that was saved';
 const WAYS: readonly Way[] = ['at once', 'in steps', 'as a fork', 'as a copy that was saved'];
+
+const FLIPS: readonly Strike[] = [
+  { atNs: 2 * MS, strike: (machine) => machine.flipMemory(WATCHED.data.address, [5]) },
+  { atNs: 4 * MS + 1, strike: (machine) => machine.flipMemory(WATCHED.code.address, [17]) },
+  {
+    atNs: 6 * MS + 77,
+    strike: (machine) => machine.flipMemory(WATCHED.page.address, [WATCHED.page.bit]),
+  },
+  { atNs: 8 * MS, strike: (machine) => machine.flipRegister(0, WATCHED.register.number, [0, 31]) },
+  { atNs: 10 * MS, strike: (machine) => machine.flipMemory(WATCHED.data.address, [0, 9, 63]) },
+];
+const CHECKS: readonly Strike[] = [
+  { atNs: 3 * MS, strike: (machine) => machine.machineCheck(0, true, 0x12_3450) },
+  { atNs: 6 * MS, strike: (machine) => machine.machineCheck(0, false, 0x65_4320) },
+];
+const GAP_NS = 250_007;
+const STORM: readonly Strike[] = [
+  { atNs: 5 * MS, strike: (machine) => machine.storm(PULSED_LINE, 40, GAP_NS) },
+];
 
 const bit = (value: number, place: number): number => (value ^ (1 << place)) >>> 0;
 /** Of 32 bits: the halves of a status with these bits set. */
@@ -89,15 +108,8 @@ describe('CR-86: faults inside a machine', () => {
 
   it('flips bits of data, of code that was translated, of a page table and of a register', async () => {
     const { data, code, page, register } = WATCHED;
-    const strikes: readonly Strike[] = [
-      { atNs: 2 * MS, strike: (machine) => machine.flipMemory(data.address, [5]) },
-      { atNs: 4 * MS + 1, strike: (machine) => machine.flipMemory(code.address, [17]) },
-      { atNs: 6 * MS + 77, strike: (machine) => machine.flipMemory(page.address, [page.bit]) },
-      { atNs: 8 * MS, strike: (machine) => machine.flipRegister(0, register.number, [0, 31]) },
-      { atNs: 10 * MS, strike: (machine) => machine.flipMemory(data.address, [0, 9, 63]) },
-    ];
     const options = bare.options(backend, WATCHER);
-    const first = await run(options, strikes);
+    const first = await run(options, FLIPS);
     expect(first.words).toEqual([
       bit(data.value, 5),
       bit(code.value, 17),
@@ -106,22 +118,18 @@ describe('CR-86: faults inside a machine', () => {
       bit(bit(data.value, 0), 9),
     ]);
     for (const way of WAYS.slice(1))
-      expect([way, await run(options, strikes, way)]).toEqual([way, first]);
+      expect([way, await run(options, FLIPS, way)]).toEqual([way, first]);
   });
 
   it('lets a processor find memory that could be put right, or not', async () => {
-    const strikes: readonly Strike[] = [
-      { atNs: 3 * MS, strike: (machine) => machine.machineCheck(0, true, 0x12_3450) },
-      { atNs: 6 * MS, strike: (machine) => machine.machineCheck(0, false, 0x65_4320) },
-    ];
     const options = bare.options(backend, CHECKED);
-    const first = await run(options, strikes);
+    const first = await run(options, CHECKS);
     expect(first.words).toEqual([
       ...[high(63, 60, 58, 46), 0x0833, 0x12_3450, 0],
       ...[high(63, 61, 60, 58, 57, 45), 0x0833, 0x65_4320, 1],
     ]);
     for (const way of WAYS.slice(1))
-      expect([way, await run(options, strikes, way)]).toEqual([way, first]);
+      expect([way, await run(options, CHECKS, way)]).toEqual([way, first]);
   });
 
   it('starts over at an error that cannot be put right before anybody handles it', async () => {
@@ -136,17 +144,27 @@ describe('CR-86: faults inside a machine', () => {
   });
 
   it('gives interrupts without a cause, at exact times, as many as were asked for', async () => {
-    const gapNs = 250_007;
-    const strikes: readonly Strike[] = [
-      { atNs: 5 * MS, strike: (machine) => machine.storm(PULSED_LINE, 40, gapNs) },
-    ];
     const options = bare.options(backend, PULSES);
-    const first = await run(options, strikes);
+    const first = await run(options, STORM);
     expect(first.words.length).toBe(40);
     const gaps = first.words.slice(1).map((time, index) => time - (first.words[index] ?? 0));
-    expect(new Set(gaps)).toEqual(new Set([gapNs]));
+    expect(new Set(gaps)).toEqual(new Set([GAP_NS]));
     for (const way of WAYS.slice(1))
-      expect([way, await run(options, strikes, way)]).toEqual([way, first]);
+      expect([way, await run(options, STORM, way)]).toEqual([way, first]);
+  });
+
+  it('are the same on the patched QEMU', async () => {
+    const programs = [
+      [WATCHER, FLIPS],
+      [CHECKED, CHECKS],
+      [PULSES, STORM],
+    ] as const;
+    for (const [program, strikes] of programs) {
+      const { words } = await run(bare.options(backend, program), strikes);
+      const patched = await run(bare.options(patchedBackend(), program), strikes, 'as a fork');
+      expect(patched.words).toEqual(words);
+      expect(words.length).toBeGreaterThan(4);
+    }
   });
 
   it('refuses what is not there: memory, registers, processors, lines', async () => {
