@@ -1,5 +1,5 @@
 import { copyFileSync, cpSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
-import { readdirSync, renameSync, rmSync } from 'node:fs';
+import { readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
 import { adapterDigest } from './adapter.ts';
@@ -80,14 +80,31 @@ async function unpack(
   say(`unpacking QEMU ${source.version}`);
   mkdirSync(tree);
   const original = join(source.folder, source.original);
-  const debian = join(source.folder, source.debian);
   await runProgram('tar', ['-xf', original, '-C', tree, '--strip-components=1'], options());
+  if (source.debian === '') return leaveOut(tree);
+  const debian = join(source.folder, source.debian);
   await runProgram('tar', ['-xf', debian, '-C', tree], options());
   const patches = join(tree, 'debian', 'patches');
   const series = readFileSync(join(patches, 'series'), 'utf8').split('\n');
   for (const line of series) {
     const name = line.replace(/#.*/, '').trim();
     if (name !== '') await applyPatch(join(patches, name), tree);
+  }
+}
+
+/** What Debian's changes leave out because it is no part of Debian's archive of the original sources. */
+const LEFT_OUT = [
+  // A package of Python's that tests alone need.
+  { file: 'pythondeps.toml', pattern: /^pycotap = .*\n/m, text: '' },
+  // Firmware of other processors.
+  { file: 'pc-bios/meson.build', pattern: /^if unpack_edk2_blobs$/m, text: 'if false' },
+] as const;
+
+/** In their stead, where an archive has them no more: without it nothing is built. */
+function leaveOut(tree: string): void {
+  for (const { file, pattern, text } of LEFT_OUT) {
+    const path = join(tree, file);
+    writeFileSync(path, readFileSync(path, 'utf8').replace(pattern, text));
   }
 }
 

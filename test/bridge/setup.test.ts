@@ -42,6 +42,15 @@ describe('the index of source packages', () => {
     expect(entry?.files).toEqual([[name, createHash('sha256').update(name).digest('hex')]]);
   });
 
+  it('gives the version that is wanted, and no other', () => {
+    const text = ['1:10.0.2+ds-2+deb13u1~bpo12+1', '1:10.0.13+ds-0+deb13u1']
+      .map((version) => stanza(version, `qemu_${version.slice(2)}.orig.tar.xz`))
+      .join('\n');
+    const wanted = '1:10.0.2+ds-2+deb13u1~bpo12+1';
+    expect(parseIndex(text, wanted)).toMatchObject({ version: '10.0.2', packageVersion: wanted });
+    expect(parseIndex(text, '1:10.0.3+ds-1')).toBeUndefined();
+  });
+
   it('gives nothing where there is nothing that would do', () => {
     expect(parseIndex('')).toBeUndefined();
     expect(parseIndex(stanza('1:11.0.0+ds-1', 'qemu.orig.tar.xz'))).toBeUndefined();
