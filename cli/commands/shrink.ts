@@ -4,6 +4,8 @@ import {
   failureSignature,
   firingsOf,
   inputSize,
+  guestsOf,
+  imagesOfGuest,
   LOG_DECISIONS,
   LOG_EVENTS,
   MILLION,
@@ -15,7 +17,6 @@ import {
   type Answer,
   type FailureSignature,
   type Lineage,
-  type ScenarioDef,
 } from '../../sim/index.ts';
 import type { Bundle } from '../bundle.ts';
 import { readRun } from '../bundle-input.ts';
@@ -24,6 +25,7 @@ import { groupDigits, layOut } from '../columns.ts';
 import type { Context } from '../context.ts';
 import { makeEngine } from '../engine.ts';
 import { shellQuote } from '../host.ts';
+import type { MachineChoice } from '../machines/machine-backend.ts';
 import type { OptionsOf } from '../options.ts';
 import { ProbePool } from '../probe-pool.ts';
 import { Progress } from '../progress.ts';
@@ -95,7 +97,7 @@ export async function shrinkRun(
     faultsBefore: faultCount(sizes[0]),
     faultsAfter: faultCount(sizes[1]),
   });
-  const needed = imagesOf(after.record.scenario);
+  const needed = guestsOf(after.record.scenario).flatMap(imagesOfGuest);
   const kept = new Map([...images].filter(([digest]) => needed.includes(digest)));
   const { record } = after;
   const { story, collector } = tellAgain(after, tools);
@@ -105,14 +107,6 @@ export async function shrinkRun(
   const path = writeBundle(bytes, { name, seed: seed ?? 0, out: options.out, context });
   const wallMs = performance.now() - startMs;
   return { wanted, sizes, lineage, story, path, record, wallMs, charged: budget.charged };
-}
-
-/** The images that a scenario's nodes run, now or after an upgrade. */
-function imagesOf({ world, plan }: ScenarioDef): readonly string[] {
-  const upgrades = plan.events.flatMap(({ action }) => {
-    return action.kind === 'upgrade' ? [action.guest.image] : [];
-  });
-  return [...world.nodes.map(({ guest }) => guest.image), ...upgrades];
 }
 
 /** A timeout is reported, not shrunk: that nothing was decided is not a failure (CR-37). */
@@ -205,10 +199,12 @@ function tellAgain(
   { record }: View,
   {
     images,
+    machines,
     engine,
     wanted,
   }: {
     readonly images: ReadonlyMap<string, Uint8Array>;
+    readonly machines: MachineChoice | undefined;
     readonly engine: Parameters<typeof runToEnd>[0]['engine'];
     readonly wanted: FailureSignature;
   },
@@ -216,7 +212,8 @@ function tellAgain(
   const collector = new ConsoleCollector();
   const { scenario, schedule, events } = record;
   const replay = { schedule, events };
-  const again = runToEnd({ scenario, images, engine, replay, onConsole: collector.piece });
+  const run = { scenario, images, machines, engine, replay };
+  const again = runToEnd({ ...run, onConsole: collector.piece });
   collector.close();
   return { story: storyOf(again, mergeTimeline(collector.rows, again.notes), wanted), collector };
 }
