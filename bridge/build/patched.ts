@@ -24,6 +24,8 @@ const CONFIGURE = [
   // Nothing to relocate and no libraries to bind: each page that a loader writes costs a new
   // process a fault, and a forked one a copy.
   ...['--static', '--disable-pie'],
+  // To give free pages back visits the whole heap, and a forked child would copy it for that.
+  ...['--disable-malloc-trim'],
 ];
 const REMEDY = 'run `sim vm setup --backend patched` as root, so that it installs what it needs';
 const STEP_TIMEOUT_MS = 900_000;

@@ -206,8 +206,8 @@ function textOf(input: MachineInput): string {
   if (input.kind === 'block') {
     return `disk ${input.end.id} ${input.end.status} ${digest32(input.end.data)}`;
   }
-  const { kind, atNs, ...rest } = input;
-  return [kind, ...Object.values(rest)].join(' ');
+  // When it came is no part of what it is.
+  return JSON.stringify({ ...input, atNs: 0 });
 }
 
 /** A datagram from one node to another as an Ethernet frame. */

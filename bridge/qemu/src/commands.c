@@ -293,9 +293,6 @@ void sim_command(const SimHeader *header, const uint8_t *payload)
         set_clocks(header);
         break;
     case SIM_FORK:
-        sim_sort_heap();
-        hand_to_main(header, payload);
-        break;
     case SIM_SAVE:
     case SIM_LOAD:
     case SIM_RESET:

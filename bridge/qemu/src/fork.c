@@ -19,7 +19,6 @@
 #include "qemu/rcu.h"
 #include "qemu/rcu_queue.h"
 #include "qemu/timer.h"
-#include "qemu/units.h"
 #include "exec/cpu-common.h"
 #include "exec/ramblock.h"
 #include "exec/ramlist.h"
@@ -71,21 +70,6 @@ static void before_first_fork(void)
     rehearse_threads();
     /* Children answer to the controller, nobody here waits for them. */
     signal(SIGCHLD, SIG_IGN);
-}
-
-/*
- * Freed chunks wait in one list of their thread's arena until an allocation of this size sorts them,
- * which writes to the page of each. The threads of a child take over the arenas of those of its
- * parent, so what its loop and its main thread have not sorted here each child would, and copy the pages.
- */
-#define SORTING_BYTES (64 * KiB)
-
-void sim_sort_heap(void)
-{
-    /* A compiler leaves out a pair whose pointer nobody reads. */
-    void *volatile chunk = malloc(SORTING_BYTES);
-
-    free(chunk);
 }
 
 /* An event descriptor is shared after fork(): parent and child would steal each other's wake-ups. */
@@ -236,7 +220,6 @@ void sim_fork(const char *socket_name)
     /* Said before it is done, so that the controller takes the call meanwhile. */
     sim_emit(SIM_FORKED, 0, 0, NULL, 0);
     sim_flush();
-    sim_sort_heap();
     stay_on_this_processor();
     rcu_enable_atfork();
     child = fork();
