@@ -2,6 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Machine, type MachineOptions } from '../bridge/index.ts';
+import { assert } from '../sim/index.ts';
 import { median, type Figure } from './harness.ts';
 
 /** Options of a machine whose only program works in a mode of `test/support/machine-init.c`. */
@@ -113,8 +114,9 @@ async function forks(machine: Machine): Promise<Forks> {
 function touchedBytes({ options, processId }: Machine): number {
   const text = readFileSync(`/proc/${processId}/smaps`, 'latin1');
   const size = `Size: *${options.memoryMiB * 1024} kB`;
-  const [, kib = '0'] = new RegExp(`^${size}\n(?:.*\n){2}Rss: *(\d+) kB`, 'm').exec(text) ?? [];
-  return Number(kib) * 1024;
+  const mapping = new RegExp(`^${size}\\n(?:.*\\n){2}Rss: *([0-9]+) kB`, 'm').exec(text);
+  assert(mapping !== null, 'the memory of a machine is a mapping of its size');
+  return Number(mapping[1]) * 1024;
 }
 
 /** What belongs to the process alone (proc_pid_smaps_rollup). */

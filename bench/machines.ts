@@ -1,4 +1,4 @@
-import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findBackend, setUpPatched, setUpPlugin } from '../bridge/index.ts';
@@ -12,7 +12,7 @@ import { againstStock } from './machine-stock.ts';
 import { replays } from './machine-replay.ts';
 import { packagePath } from './paths.ts';
 
-const SOURCE_RECORD = 'qemu-source.json';
+const SOURCE_RECORD = /^qemu-source-.*\.json$/;
 const KINDS: readonly AdapterKind[] = ['plugin', 'patched'];
 
 function cacheFolder(): string {
@@ -80,7 +80,9 @@ async function setUp({ kind }: MachineBackend): Promise<Figure> {
   const fresh = mkdtempSync(join(tmpdir(), 'bench-setup-'));
   try {
     // It says where the sources are, so they are not fetched again.
-    copyFileSync(join(cacheFolder(), SOURCE_RECORD), join(fresh, SOURCE_RECORD));
+    for (const name of readdirSync(cacheFolder()).filter((each) => SOURCE_RECORD.test(each))) {
+      copyFileSync(join(cacheFolder(), name), join(fresh, name));
+    }
     await setUpPlugin({ cacheFolder: fresh, say });
     return {
       name: 'built and proven',

@@ -1,7 +1,6 @@
-import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { openBundle } from '../../cli/bundle.ts';
 import { patchedBackend, testBackend, testImage } from '../support/machine-fixture.ts';
 import { MachineFolder } from './machine-folder.ts';
 
@@ -10,14 +9,6 @@ const folder = new MachineFolder();
 afterAll(() => {
   folder.remove();
 });
-
-/** A bundle's manifest; of its files, each by its digest, only those that releases share. */
-function manifestOf(name: string, alike: boolean): Readonly<Record<string, unknown>> {
-  const { machines, members, ...rest } = openBundle(readFileSync(join(folder.path, name))).manifest;
-  // Fingerprints hold the devices' state, which differs between releases of QEMU 10.0.
-  const shared = members.filter((each) => alike || each.name !== 'fingerprints.bin');
-  return { ...rest, machines: machines?.backend, members: shared };
-}
 
 describe('a world with a machine, on the plugin and on the patched QEMU', () => {
   it('leaves the same bundle but for what it says of the backend, and repeats on its own', async () => {
@@ -32,9 +23,9 @@ describe('a world with a machine, on the plugin and on the patched QEMU', () => 
       expect([backend, exitCode, errors]).toEqual([backend, 0, '']);
     }
     const alike = (await testBackend()).version === patchedBackend().version;
-    const plugin = manifestOf('plugin.athanor', alike);
+    const plugin = folder.manifest('plugin.athanor', alike);
     expect(plugin['machines']).toBe('plugin');
-    expect(manifestOf('patched.athanor', alike)).toEqual({ ...plugin, machines: 'patched' });
+    expect(folder.manifest('patched.athanor', alike)).toEqual({ ...plugin, machines: 'patched' });
     expect((await folder.sim('replay', 'patched.athanor')).exitCode).toBe(0);
     const other = await folder.sim('replay', 'patched.athanor', '--backend', 'plugin');
     expect(other.exitCode).toBe(4);

@@ -3,6 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
+import { openBundle } from '../../cli/bundle.ts';
 import { testBackend } from '../support/machine-fixture.ts';
 
 const MAIN = resolve('dist', 'cli', 'main.js');
@@ -47,6 +48,15 @@ export class MachineFolder {
     const lines = ended.stdout.split('\n').filter((line) => line !== '');
     const records = lines.map((line) => JSON.parse(line) as SimRecord);
     return { exitCode: ended.code, errors: ended.stderr, records };
+  }
+
+  /** A bundle's manifest; of its files, each by its digest, only those that releases share. */
+  manifest(name: string, alike: boolean): Readonly<Record<string, unknown>> {
+    const bytes = readFileSync(join(this.path, name));
+    const { machines, members, ...rest } = openBundle(bytes).manifest;
+    // Fingerprints hold the devices' state, which differs between releases of QEMU 10.0.
+    const shared = members.filter((each) => alike || each.name !== 'fingerprints.bin');
+    return { ...rest, machines: machines?.backend, members: shared };
   }
 
   remove(): void {

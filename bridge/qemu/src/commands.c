@@ -293,6 +293,9 @@ void sim_command(const SimHeader *header, const uint8_t *payload)
         set_clocks(header);
         break;
     case SIM_FORK:
+        sim_make_room();
+        hand_to_main(header, payload);
+        break;
     case SIM_SAVE:
     case SIM_LOAD:
     case SIM_RESET:

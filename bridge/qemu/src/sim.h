@@ -162,6 +162,8 @@ uint64_t sim_hash_ram(uint64_t *bytes);
 GByteArray *sim_device_state(void);
 bool sim_state_save(const char *folder, Error **errp);
 bool sim_state_load(const char *folder, Error **errp);
+/* Before a fork, in each thread that a child has too: room for what it takes from its heap. */
+void sim_make_room(void);
 void sim_fork(const char *socket_name);
 /* In a forked child: its parent may go on. */
 void sim_fork_is_up(void);
